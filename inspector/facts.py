@@ -1,0 +1,112 @@
+"""What the checks judge: one inspection's values, taken apart once, without torch, numpy or Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from inspector import id_tensor, tokenizer
+from inspector.diagnosis import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from inspector.batches import LoaderPlan
+    from inspector.config import InputConfig, PositionEmbeddingConfig, TokenEmbeddingConfig
+    from inspector.id_tensor import IdTensor
+    from inspector.tokenizer import Tokens
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts of one inspection and one of its batches.
+
+    `config` has every size filled in. `tokens` are a text's; `given` is a batch written down as IDs; `plan` is the
+    loader's, None where its arguments make none or it plays no part. `batch` holds the (B, T) IDs of the batch that is
+    looked up, None where there is none; `columns` is T, known even where the IDs themselves are unfit.
+    """
+
+    config: InputConfig
+    tokens: Tokens | None = None
+    given: IdTensor | None = None
+    plan: LoaderPlan | None = None
+    batch_index: int = 0
+    batch: tuple[tuple[int, ...], ...] | None = None
+    columns: int | None = None
+
+    @property
+    def token_layer(self) -> TokenEmbeddingConfig:
+        """The token layer's constructor arguments."""
+        return self.config.token_embedding
+
+    @property
+    def position_layer(self) -> PositionEmbeddingConfig | None:
+        """The position layer's constructor arguments; None where the model has no position table."""
+        return self.config.position_embedding
+
+    @cached_property
+    def n_vocab(self) -> int | None:
+        """How many tokens the stated tokenizer has; None when nobody knows."""
+        stated = self.config.tokenizer
+        return tokenizer.known_size(stated.encoding, stated.n_vocab)
+
+    @cached_property
+    def max_id(self) -> int | None:
+        """The batch's largest ID; None without a batch or any ID in it."""
+        return max((i for row in self.batch for i in row), default=None) if self.batch else None
+
+    @cached_property
+    def positions(self) -> IdTensor | None:
+        """The explicit positions, where the inspection gives them."""
+        given = self.config.positions
+        return None if given is None else id_tensor.tensor(given)
+
+    @cached_property
+    def last_position_row(self) -> int | None:
+        """The largest row of the position table that is looked up; None without a batch or a position table."""
+        layer = self.position_layer
+        if layer is None or not self.columns:
+            return None
+        if self.positions is not None:
+            return max((int(p) for p in self.positions.flat()), default=None)
+        return layer.offset + self.config.past_length + self.columns - 1
+
+    @property
+    def token_width(self) -> int | float | None:
+        """The width of a token's row when it reaches the sum: after the projection, where there is one."""
+        layer = self.token_layer
+        return layer.embedding_dim if layer.project_to is None else layer.project_to
+
+    def cells(self, wanted: Callable[[int], bool]) -> list[Cell]:
+        """Return the cells of the batch whose ID is wanted, row by row."""
+        rows: Iterable[Iterable[int]] = self.batch or ()
+        return [Cell(r, c) for r, row in enumerate(rows) for c, i in enumerate(row) if wanted(i)]
+
+    def id_at(self, cell: Cell) -> int:
+        """Return the ID in a cell of the batch."""
+        assert self.batch is not None
+        return self.batch[cell.row][cell.column]
+
+    def describe_id(self, token_id: int) -> str:
+        """Return an ID with its token's text, where we have it: `50085 (' donkey')`."""
+        quoted = tokenizer.quoted(self.config.tokenizer.encoding, token_id)
+        return str(token_id) if quoted is None else f"{token_id} ({quoted})"
+
+    def position_cells(self, wanted: Callable[[int], bool]) -> Iterator[Cell]:
+        """Yield the cells whose position row is wanted, for positions that count up from offset + past_length or are
+        given as one list or one list a row.
+        """
+        if self.batch is None or self.position_layer is None:
+            return
+        first = self.position_layer.offset + self.config.past_length
+        given: tuple[Any, ...] | None = None if self.positions is None else self.positions.values
+        for r, row in enumerate(self.batch):
+            for c in range(len(row)):
+                if given is None:
+                    position = first + c
+                else:
+                    line = given if not isinstance(given[0], tuple) else given[r if len(given) > 1 else 0]
+                    position = line[c if len(line) > 1 else 0]
+                if wanted(position):
+                    yield Cell(r, c)

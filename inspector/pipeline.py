@@ -1,0 +1,230 @@
+"""The one engine behind window, command and API: an inspection goes in, a `Result` comes out.
+
+This is the only place that knows the order of the stages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from inspector import batches, checks, id_tensor, tokenizer
+from inspector.checks.arrangement import arrangement
+from inspector.diagnosis import Diagnosis, Severity, Stage, StageShape, Status
+from inspector.facts import Facts
+from inspector.result import Grid, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspector.config import InputConfig
+    from inspector.tokenizer import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An inspection and which of its batches to judge: the nearest there is, where there is no such batch.
+
+    A text must be in `config.text`.
+    """
+
+    config: InputConfig
+    batch: int = 0
+
+
+def tokenize(config: InputConfig) -> Tokens | None:
+    """Return the tokens of the inspection's text; None where its IDs are given as a batch."""
+    if config.text is None:
+        return None
+    return tokenizer.encode(config.text, config.tokenizer.special_tokens)
+
+
+def run(request: Request, tokens: Tokens | None = None) -> Result:
+    """Judge an inspection, stage by stage, the way the data goes.
+
+    Args:
+        request: what to judge.
+        tokens: the text's tokens, where they were made before (`tokenize`); made here otherwise.
+    """
+    config = request.config.resolved()
+    tokens = tokens or tokenize(config)
+    facts = Facts(config=config, tokens=tokens, batch_index=request.batch)
+    if config.token_ids is not None:
+        facts = replace(facts, given=id_tensor.tensor(config.token_ids, config.token_ids_dtype))
+
+    found = list(checks.run(Stage.TOKENIZER, facts))
+    if tokens is not None and not _any_error(found):
+        facts = replace(facts, plan=batches.plan(len(tokens.ids), config.loader))
+        if facts.plan is not None and facts.plan.batches:
+            facts = replace(facts, batch_index=max(0, min(request.batch, facts.plan.batches - 1)))
+    facts = _with_batch(facts)
+    if tokens is None or not _any_error(found):
+        found += checks.run(Stage.DATA_LOADER, facts)
+    if _any_error(found):
+        facts = replace(facts, batch=None)
+    for stage in (Stage.TOKEN_EMBEDDING, Stage.POSITION_EMBEDDING, Stage.SEGMENT_EMBEDDING, Stage.SUM):
+        found += checks.run(stage, facts)
+
+    found.sort(key=lambda d: d.order)
+    return Result(
+        config=config,
+        batch=facts.batch_index,
+        batches=_batch_count(facts),
+        diagnoses=tuple(found),
+        shapes=tuple(_shapes(facts, found)),
+        grid=_grid(facts),
+        tokens=tokens,
+        plan=facts.plan,
+        ids=facts.batch,
+        targets=_targets(facts) if facts.batch is not None else None,
+    )
+
+
+def _any_error(found: Iterable[Diagnosis]) -> bool:
+    return any(d.severity is Severity.ERROR for d in found)
+
+
+def _with_batch(facts: Facts) -> Facts:
+    """Add the batch that will be looked up: a list of rows of equal length, fit or not for the layers."""
+    if facts.given is not None:
+        shape = facts.given.shape
+        if shape is None or len(shape) != 2 or not facts.given.is_index:
+            return facts
+        rows = tuple(tuple(int(i) for i in row) for row in facts.given.rows())
+        return replace(facts, batch=rows, columns=shape[1])
+    if facts.plan is None or facts.tokens is None:
+        return facts
+    samples = facts.plan.samples_of(facts.batch_index)
+    if not samples:
+        return facts
+    ids = facts.tokens.ids
+    rows = tuple(tuple(facts.plan.window(ids, s)) for s in samples)
+    return replace(facts, batch=rows, columns=facts.plan.max_length)
+
+
+def _batch_count(facts: Facts) -> int:
+    if facts.given is not None:
+        return 1
+    return facts.plan.batches if facts.plan else 0
+
+
+def _targets(facts: Facts) -> tuple[tuple[int, ...], ...] | None:
+    if facts.plan is None or facts.tokens is None:
+        return None
+    return tuple(tuple(facts.plan.target(facts.tokens.ids, s)) for s in facts.plan.samples_of(facts.batch_index))
+
+
+# ---- the batch to look at ----------------------------------------------------------------------------------------
+
+
+def _grid(facts: Facts) -> Grid:
+    if facts.given is not None:
+        rows = tuple(tuple(row) for row in facts.given.rows())
+        width = max((len(row) for row in rows), default=0)
+        return Grid(rows, (), (None,) * len(rows), tuple(range(len(rows))), len(rows), width, facts.batch is not None)
+    plan, tokens = facts.plan, facts.tokens
+    if tokens is None:
+        return Grid()
+    if plan is None:
+        return Grid((tuple(tokens.ids[:64]),), (), (0,), (0,), 1, min(64, len(tokens.ids)))
+    samples = plan.samples_of(facts.batch_index)
+    complete = bool(samples)
+    if not complete:  # no batch: what there is of one, in the order of the text
+        samples = list(range(plan.samples))[: plan.batch_size]
+    starts = [sample * plan.stride for sample in samples]
+    rows = [tuple(plan.window(tokens.ids, sample)) for sample in samples]
+    targets = [tuple(plan.target(tokens.ids, sample)) for sample in samples]
+    if not complete and len(rows) < plan.batch_size:  # tokens that are too few for a sample
+        start = len(samples) * plan.stride
+        if rest := tuple(tokens.ids[start : start + plan.max_length]):
+            samples, starts, rows = [*samples, len(samples)], [*starts, start], [*rows, rest]
+    expected = len(rows) if complete else plan.batch_size
+    return Grid(tuple(rows), tuple(targets), tuple(starts), tuple(samples), expected, plan.max_length, complete)
+
+
+# ---- shapes ------------------------------------------------------------------------------------------------------
+
+
+def _shapes(facts: Facts, found: list[Diagnosis]) -> Iterable[StageShape]:
+    """Yield what each stage takes and gives, and its state; what lies behind a fault is blocked."""
+    faulty = {d.stage for d in found if d.severity is Severity.ERROR}
+    tokens, batch, columns = facts.tokens, facts.batch, facts.columns
+    rows = len(batch) if batch is not None else None
+    ids_shape = (rows, columns) if rows is not None and columns is not None else None
+    token, position, segment = facts.token_layer, facts.position_layer, facts.config.segment_embedding
+
+    def status(stage: Stage, *, reached: bool, used: bool = True) -> Status:
+        if stage in faulty:
+            return Status.FAULT
+        if not used:
+            return Status.UNUSED
+        return Status.OK if reached else Status.BLOCKED
+
+    text_used = tokens is not None
+    tokenizer_ok = Stage.TOKENIZER not in faulty
+    ids_count = (len(tokens.ids),) if tokens is not None and tokenizer_ok else None
+    yield StageShape(
+        Stage.TOKENIZER,
+        (len(tokens.text),) if tokens is not None else None,
+        None,
+        ids_count,
+        status(Stage.TOKENIZER, reached=True, used=text_used),
+    )
+    given_shape = facts.given.shape if facts.given is not None else None
+    yield StageShape(
+        Stage.DATA_LOADER,
+        ids_count if text_used else given_shape,
+        None,
+        ids_shape if text_used else given_shape,
+        status(Stage.DATA_LOADER, reached=tokenizer_ok, used=text_used),
+    )
+
+    arranged = arrangement(facts)
+    token_out = None
+    if ids_shape is not None and Stage.TOKEN_EMBEDDING not in faulty:
+        token_out = (*ids_shape, int(facts.token_width or 0))
+    yield StageShape(
+        Stage.TOKEN_EMBEDDING,
+        ids_shape,
+        _table(token.num_embeddings, token.embedding_dim),
+        token_out,
+        status(Stage.TOKEN_EMBEDDING, reached=ids_shape is not None),
+    )
+    yield from _added_shapes(facts, faulty, exchanged=arranged.exchanged)
+
+    added = {Stage.POSITION_EMBEDDING: position, Stage.SEGMENT_EMBEDDING: segment}
+    sound = token_out is not None and not any(s in faulty for s, layer in added.items() if layer is not None)
+    yield StageShape(
+        Stage.SUM,
+        token_out,
+        None,
+        token_out if sound and Stage.SUM not in faulty else None,
+        status(Stage.SUM, reached=sound),
+    )
+
+
+def _added_shapes(facts: Facts, faulty: set[Stage], *, exchanged: bool) -> Iterable[StageShape]:
+    """Yield the shapes of the tables whose rows are added to the token rows."""
+    columns = facts.columns
+    position_in = (columns,) if columns is not None else None
+    if facts.positions is not None:
+        position_in = facts.positions.shape
+    for stage, layer, went_in in (
+        (Stage.POSITION_EMBEDDING, facts.position_layer, position_in),
+        (Stage.SEGMENT_EMBEDDING, facts.config.segment_embedding, (columns,) if columns is not None else None),
+    ):
+        if layer is None:
+            yield StageShape(stage, None, None, None, Status.UNUSED)
+            continue
+        blocked = went_in is None or facts.columns is None or (stage is Stage.POSITION_EMBEDDING and exchanged)
+        state = Status.FAULT if stage in faulty else Status.BLOCKED if blocked else Status.OK
+        table = _table(layer.num_embeddings, layer.embedding_dim)
+        came_out = (*went_in, table[1]) if state is Status.OK and went_in is not None and table else None
+        yield StageShape(stage, went_in, table, came_out, state)
+
+
+def _table(rows: int | float | None, width: int | float | None) -> tuple[int, int] | None:
+    """Return a table's shape as the constructor was given it; None where it is no shape."""
+    if isinstance(rows, int) and isinstance(width, int):
+        return rows, width
+    return None

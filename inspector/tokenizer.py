@@ -1,0 +1,215 @@
+"""Text to token IDs and back: GPT-2 BPE from the vocabulary in `resources/`, without a network.
+
+tiktoken itself is imported only when text is encoded or a token's bytes are asked for.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from inspector import resources
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import tiktoken
+
+# Sizes (largest ID + 1) of tiktoken's encodings: IDs can be judged against an encoding that is not on this machine.
+ENCODING_SIZES = {
+    "gpt2": 50257,
+    "r50k_base": 50257,
+    "p50k_base": 50281,
+    "p50k_edit": 50284,
+    "cl100k_base": 100277,
+    "o200k_base": 200019,
+    "o200k_harmony": 201088,
+}
+AVAILABLE = ("gpt2", "r50k_base")  # two names of one vocabulary
+SPECIAL_TOKEN = "<|endoftext|>"
+SPECIAL_ID = 50256
+
+_VOCABULARY = "gpt2/r50k_base.tiktoken"
+_VOCABULARY_SHA256 = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A text and its token IDs.
+
+    `text` is what was encoded: lone surrogates, `replaced` of them, have become U+FFFD. `special_count` is how often
+    the text of a special token occurs in it.
+    """
+
+    text: str
+    ids: Sequence[int]
+    replaced: int = 0
+    special_count: int = 0
+
+    @cached_property
+    def max_id(self) -> int:
+        """The largest ID; -1 when there is none."""
+        return max(self.ids, default=-1)
+
+    @cached_property
+    def _byte_ends(self) -> list[int]:
+        vocabulary = gpt2().token_bytes
+        return list(accumulate(len(vocabulary[i]) for i in self.ids))
+
+    @cached_property
+    def _utf8(self) -> bytes:
+        return self.text.encode()
+
+    def prepare_spans(self) -> None:
+        """Do the work that `span` and `token_at` need, so that they answer at once afterwards."""
+        self._byte_ends  # noqa: B018
+        self._utf8  # noqa: B018
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Return the characters (start, end) that hold the tokens `first` to `last` - 1.
+
+        A character that is split among tokens belongs to each of them.
+        """
+        ends = self._byte_ends
+        if first >= len(ends) or last <= first:
+            return len(self.text), len(self.text)
+        start = ends[first - 1] if first else 0
+        return self._characters_before(start, round_up=False), self._characters_before(ends[last - 1], round_up=True)
+
+    def token_at(self, character: int) -> int | None:
+        """Return the index of the first token that holds a character of the text."""
+        if not 0 <= character < len(self.text):
+            return None
+        byte = len(self.text[:character].encode())
+        return bisect_right(self._byte_ends, byte)
+
+    def _characters_before(self, byte: int, *, round_up: bool) -> int:
+        data = self._utf8
+        step = 1 if round_up else -1
+        while 0 < byte < len(data) and data[byte] & 0xC0 == 0x80:  # inside a character
+            byte += step
+        return byte if len(data) == len(self.text) else len(data[:byte].decode())
+
+
+class Gpt2Tokenizer:
+    """The GPT-2 vocabulary: 50,257 tokens.
+
+    `token_bytes[i]` are the bytes of token i.
+    """
+
+    n_vocab = 50257
+
+    def __init__(self) -> None:
+        import tiktoken
+        from tiktoken.load import load_tiktoken_bpe
+        from tiktoken_ext.openai_public import r50k_pat_str
+
+        ranks = load_tiktoken_bpe(str(resources.path(_VOCABULARY)), _VOCABULARY_SHA256)
+        self._encoding: tiktoken.Encoding = tiktoken.Encoding(
+            "gpt2",
+            explicit_n_vocab=self.n_vocab,
+            pat_str=r50k_pat_str,
+            mergeable_ranks=ranks,
+            special_tokens={SPECIAL_TOKEN: SPECIAL_ID},
+        )
+        self._ranks = ranks
+
+    @cached_property
+    def token_bytes(self) -> list[bytes]:
+        """The bytes of each token, by ID."""
+        table = [b""] * self.n_vocab
+        for token, rank in self._ranks.items():
+            table[rank] = token
+        table[SPECIAL_ID] = SPECIAL_TOKEN.encode()
+        return table
+
+    def encode(self, text: str, *, special: bool) -> list[int]:
+        """Return the IDs of a text without lone surrogates; `special` encodes a special token's text as that token."""
+        if special:
+            return self._encoding.encode(text, allowed_special="all")
+        return self._encoding.encode_ordinary(text)
+
+
+@lru_cache(maxsize=1)
+def gpt2() -> Gpt2Tokenizer:
+    """Return the GPT-2 tokenizer, loaded on first use.
+
+    Raises:
+        ValueError: the vocabulary file is not the one it should be.
+    """
+    return Gpt2Tokenizer()
+
+
+def encode(text: str, special_tokens: str) -> Tokens:
+    """Encode any text a person can paste.
+
+    With `special_tokens` "refuse" and a special token's text inside, there are no IDs (and `special_count` says why).
+    Lone surrogates are replaced as tiktoken replaces them: by way of UTF-16, which also joins a pair.
+    """
+    sound, replaced = text, 0
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        replaced = sound.count("\ufffd") - text.count("\ufffd")
+    special_count = sound.count(SPECIAL_TOKEN)
+    if special_count and special_tokens == "refuse":
+        return Tokens(sound, [], replaced, special_count)
+    ids = gpt2().encode(sound, special=special_tokens == "special") if sound else []
+    return Tokens(sound, ids, replaced, special_count)
+
+
+def known_size(encoding: str | None, n_vocab: int | None) -> int | None:
+    """Return how many tokens the stated tokenizer has; None when nobody knows."""
+    if n_vocab is not None:
+        return n_vocab
+    return ENCODING_SIZES.get(encoding) if encoding else None
+
+
+def token_bytes(encoding: str | None, token_id: int) -> bytes | None:
+    """Return a token's bytes, or None where the encoding is not at hand or has no such ID."""
+    if encoding in AVAILABLE and 0 <= token_id < Gpt2Tokenizer.n_vocab:
+        return gpt2().token_bytes[token_id]
+    return None
+
+
+def quoted(encoding: str | None, token_id: int) -> str | None:
+    """Return a token's text as Python writes it (`' donkey'`, or `b'\\xe2\\x98'` for part of a character)."""
+    data = token_bytes(encoding, token_id)
+    if data is None:
+        return None
+    try:
+        return repr(data.decode())
+    except UnicodeDecodeError:
+        return repr(data)
+
+
+_VISIBLE = {" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥", "\x7f": "␡"}
+
+
+def visible(data: bytes) -> str:
+    """Return a token's bytes so that all of them can be seen: white space and controls as signs, part of a character
+    as its bytes.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return "".join(f"\\x{byte:02x}" for byte in data)
+    return "".join(_visible_character(c, first=i == 0) for i, c in enumerate(text))
+
+
+def _visible_character(character: str, *, first: bool) -> str:
+    if character in _VISIBLE:
+        return _VISIBLE[character]
+    if character < " ":
+        return chr(0x2400 + ord(character))
+    category = unicodedata.category(character)
+    if category in ("Cc", "Cf", "Zs", "Zl", "Zp", "Co", "Cn"):
+        return f"⟨U+{ord(character):04X}⟩"
+    if first and category in ("Mn", "Me"):
+        return "◌" + character
+    return character
