@@ -1,0 +1,457 @@
+"""The one mutable object of the window: gestures call its methods, widgets repaint from its signals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from inspector import pipeline
+from inspector.diagnosis import Cell
+from inspector.recipe import Recipe
+from inspector.ui.jobs import Job, Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.config import InputConfig
+    from inspector.diagnosis import Diagnosis
+    from inspector.layers import Layers
+    from inspector.result import Result
+    from inspector.tokenizer import Tokens
+    from inspector.trace import Trace
+
+# Up to here (measured: some 2 ms) a text is encoded at once; beyond it in the background.
+AT_ONCE_CHARACTERS = 20_000
+# Values of one batch's rows that are looked up at once; beyond it in the background.
+AT_ONCE_VALUES = 1_000_000
+# A size is typed digit by digit: the layers are built when the hand pauses.
+PAUSE_MS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of the shown batch, or the sentence that says why there are none (yet).
+
+    `progress` is how far the layers are, 0 to 1, None where that is not known; `cancellable` says whether Escape helps.
+    """
+
+    trace: Trace | None = None
+    reason: str = ""
+    progress: float | None = None
+    cancellable: bool = False
+
+
+class Session(QObject):
+    """What is inspected, what was found, what is chosen.
+
+    A setter compares, stores everything, then emits; widgets keep no state that can be derived from here.
+
+    Signals:
+        config_changed(object): the `InputConfig`, text included.
+        result_changed(object): the `Result`; always after config_changed.
+        rows_changed(object): the `Rows` of the shown batch.
+        cell_changed(object): the chosen `Cell`, or None when the grid is empty.
+        diagnosis_changed(object): the chosen `Diagnosis`, or None.
+        busy_changed(object): a sentence on what is going on in the background, or "".
+        notice_changed(object): a sentence about the person's last action that did not work, or "".
+    """
+
+    config_changed = Signal(object)
+    result_changed = Signal(object)
+    rows_changed = Signal(object)
+    cell_changed = Signal(object)
+    diagnosis_changed = Signal(object)
+    busy_changed = Signal(object)
+    notice_changed = Signal(object)
+
+    def __init__(self, config: InputConfig, parent: QObject | None = None, *, pause_ms: int = PAUSE_MS) -> None:
+        super().__init__(parent)
+        self._config = config
+        self._batch = 0
+        self._tokens: Tokens | None = None
+        self._result: Result | None = None
+        self._layers: Layers | None = None
+        self._rows = Rows(reason="Loading torch …")
+        self._cell: Cell | None = None
+        self._diagnosis: Diagnosis | None = None
+        self._notice = ""
+        self._edits = 0
+        self._vocabulary_ready = False
+        self._torch_ready = False
+        self.undo_stack = QUndoStack(self)
+        self._reading = Lane("reading", self)
+        self._building = Lane("building", self)
+        self._tracing = Lane("tracing", self)
+        self._reading.done.connect(self._on_read)
+        self._reading.failed.connect(self._on_read_failed)
+        self._building.done.connect(self._on_built)
+        self._building.failed.connect(self._on_build_failed)
+        self._building.progressed.connect(self._on_build_progressed)
+        self._tracing.done.connect(self._on_traced)
+        self._tracing.failed.connect(self._on_build_failed)
+        for lane in (self._reading, self._building, self._tracing):
+            lane.busy_changed.connect(self._on_busy)
+        self._pause = QTimer(self, singleShot=True, interval=pause_ms)
+        self._pause.timeout.connect(self._build)
+
+    # ---- what there is -------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> InputConfig:
+        """What is inspected, as it was stated."""
+        return self._config
+
+    @property
+    def result(self) -> Result | None:
+        """The newest verdict; None until the vocabulary is loaded."""
+        return self._result
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the shown batch, or why there are none."""
+        return self._rows
+
+    @property
+    def cell(self) -> Cell | None:
+        """The chosen cell of the grid."""
+        return self._cell
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """The chosen diagnosis."""
+        return self._diagnosis
+
+    @property
+    def notice(self) -> str:
+        """What did not work, in a sentence."""
+        return self._notice
+
+    @property
+    def busy(self) -> str:
+        """What is going on in the background, in a sentence."""
+        if self._reading.busy:
+            return "Encoding the text …" if self._vocabulary_ready else "Loading the vocabulary …"
+        if self._building.busy:
+            return "Building the layers …" if self._torch_ready else "Loading torch …"
+        return "Looking up rows …" if self._tracing.busy else ""
+
+    # ---- gestures ------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin the first inspection; the window is on screen by now."""
+        self.config_changed.emit(self._config)
+        self._judge()
+
+    def set_text(self, text: str) -> None:
+        """Inspect another text. The editor has its own undo, so this is not on the undo stack."""
+        if text == self._config.text:
+            return
+        self._set_config(self._config.with_values({**_NO_SOURCE, "text": text}))
+
+    def replace_text(self, start: int, end: int, text: str) -> None:
+        """Replace the characters `start` to `end` - 1 of the text: an edit in an excerpt of it."""
+        whole = self._config.text or ""
+        self.set_text(whole[:start] + text + whole[end:])
+
+    def set_value(self, name: str, value: Any) -> None:
+        """Change one argument, such as "loader.stride"; undoable.
+
+        The digits of a number are one step until `finish_edit`.
+        """
+        self._push({name: value}, f"change {name}", self._edits)
+
+    def finish_edit(self) -> None:
+        """Say that the hand has left the field: the next change of it is a step of its own."""
+        self._edits += 1
+
+    def set_values(self, values: Mapping[str, Any], label: str) -> None:
+        """Change several fields in one undoable step."""
+        self._push(values, label, None)
+
+    def _push(self, values: Mapping[str, Any], label: str, edit: int | None) -> None:
+        new = {name: value for name, value in values.items() if self._config.value(name) != value}
+        if not new:
+            return
+        old = {name: self._config.value(name) for name in new}
+        self.undo_stack.push(_Change(self, label, old, new, edit))
+
+    def replace_config(self, config: InputConfig, label: str) -> None:
+        """Inspect something else altogether, in one undoable step."""
+        if config != self._config:
+            self.undo_stack.push(_Replace(self, label, self._config, config))
+
+    def set_batch(self, batch: int) -> None:
+        """Show another batch; the nearest there is."""
+        last = max(0, (self._result.batches if self._result else 1) - 1)
+        batch = min(max(0, batch), last)
+        if batch != self._batch:
+            self._batch = batch
+            self._judge()
+
+    def set_cell(self, row: int, column: int) -> None:
+        """Choose a cell of the grid: the nearest that exists."""
+        cell = self._nearest(Cell(row, column))
+        if cell != self._cell:
+            self._cell = cell
+            self.cell_changed.emit(cell)
+
+    def choose_token(self, index: int) -> None:
+        """Show the batch and choose the cell that hold the token at `index` of the text, where one does."""
+        plan = self._result.plan if self._result else None
+        found = plan.batch_holding(index) if plan else None
+        if found is None:
+            self._choose_in_grid(index)
+            return
+        batch, row, column = found
+        self.set_batch(batch)
+        self.set_cell(row, column)
+
+    def set_diagnosis(self, diagnosis: Diagnosis | None) -> None:
+        """Choose a diagnosis: its first cell becomes the chosen cell."""
+        if diagnosis == self._diagnosis:
+            return
+        self._diagnosis = diagnosis
+        self.diagnosis_changed.emit(diagnosis)
+        if diagnosis is not None and diagnosis.cells:
+            self.set_cell(*diagnosis.cells[0])
+
+    def apply_fix(self, diagnosis: Diagnosis) -> None:
+        """Make the repair a diagnosis proposes; undoable."""
+        if diagnosis.fix:
+            self.set_values(diagnosis.fix, f"fix {diagnosis.name}")
+
+    def set_notice(self, notice: str) -> None:
+        """Say what did not work; "" takes it back."""
+        if notice != self._notice:
+            self._notice = notice
+            self.notice_changed.emit(notice)
+
+    def cancel(self) -> None:
+        """Stop building or looking up."""
+        if self._building.busy or self._tracing.busy:
+            self._building.cancel()
+            self._tracing.cancel()
+            self._set_rows(Rows(reason="Cancelled. Change an argument, or press F5, to build the layers."))
+
+    def rebuild(self) -> None:
+        """Build the layers again after they were cancelled or did not fit."""
+        self._look_up()
+        self.rows_changed.emit(self._rows)
+
+    def close(self) -> None:
+        """Stop everything that is going on; nothing is emitted afterwards."""
+        self._pause.stop()
+        self.blockSignals(True)
+        for lane in (self._reading, self._building, self._tracing):
+            lane.close()
+
+    # ---- text to verdict -----------------------------------------------------------------------------------------
+
+    def _set_config(self, config: InputConfig) -> None:
+        before, self._config = self._config, config
+        self.set_notice("")
+        self.config_changed.emit(config)
+        if (config.text, config.tokenizer) != (before.text, before.tokenizer):
+            self._tokens = None
+        self._judge()
+
+    def _judge(self) -> None:
+        """Judge what is stated: at once where that is quick, otherwise in the background."""
+        config, batch, tokens = self._config, self._batch, self._tokens
+        quick = tokens is not None or config.text is None or len(config.text) <= AT_ONCE_CHARACTERS
+        quick = quick and self._vocabulary_ready and (self._torch_ready or not config.loader.shuffle)
+        if quick:
+            self._reading.cancel()
+            self._show(*_read(config, batch, tokens))
+        else:
+            self._reading.submit(lambda _: (config, *_read(config, batch, tokens)))
+
+    @Slot(object)
+    def _on_read(self, outcome: object) -> None:
+        config, tokens, result = outcome  # type: ignore[misc]
+        self._vocabulary_ready = True
+        if config == self._config:
+            self._show(tokens, result)
+
+    @Slot(object)
+    def _on_read_failed(self, error: object) -> None:
+        self.set_notice(str(error))
+
+    def _show(self, tokens: Tokens | None, result: Result) -> None:
+        self._tokens, self._result, self._batch = tokens, result, result.batch
+        cell = self._nearest(self._cell or Cell(0, 0))
+        cell_moved, self._cell = cell != self._cell, cell
+        again = [d for d in result.diagnoses if self._diagnosis and d.code == self._diagnosis.code]
+        diagnosis = again[0] if again else None
+        diagnosis_moved, self._diagnosis = diagnosis != self._diagnosis, diagnosis
+        self._look_up()
+        self.result_changed.emit(result)
+        self.rows_changed.emit(self._rows)
+        if cell_moved:
+            self.cell_changed.emit(cell)
+        if diagnosis_moved:
+            self.diagnosis_changed.emit(diagnosis)
+
+    # ---- verdict to rows -----------------------------------------------------------------------------------------
+
+    def _look_up(self) -> None:
+        """Look up the shown batch in its layers, or begin to build them where the arguments changed."""
+        if self._result is None:
+            return
+        recipe = Recipe.of(self._result.config)
+        if self._layers is None or self._layers.recipe != recipe:
+            self._layers = None
+            reason = "Building the layers …" if self._torch_ready else "Loading torch …"
+            self._rows = Rows(reason=reason, cancellable=self._torch_ready)
+            if self._torch_ready:
+                self._building.cancel()
+                self._pause.start()
+            elif not self._building.busy:
+                self._build()
+        else:
+            self._pause.stop()
+            self._building.cancel()
+            self._trace()
+
+    @Slot()
+    def _build(self) -> None:
+        if self._result is None:
+            return
+        recipe = Recipe.of(self._result.config)
+
+        def work(job: Job) -> Layers:
+            from inspector import layers  # imports torch, which takes a second the first time
+
+            return layers.build(recipe, job.progress, job.cancelled)
+
+        self._building.submit(work)
+
+    @Slot(object)
+    def _on_built(self, layers: object) -> None:
+        self._torch_ready = True
+        self._layers = layers  # type: ignore[assignment]
+        self._look_up()
+        self.rows_changed.emit(self._rows)
+
+    @Slot(object)
+    def _on_build_failed(self, error: object) -> None:
+        self._torch_ready = True
+        self._set_rows(Rows(reason=str(error)))
+
+    @Slot(object)
+    def _on_build_progressed(self, fraction: object) -> None:
+        self._torch_ready = True
+        self._set_rows(Rows(reason="Building the layers …", progress=float(fraction), cancellable=True))  # type: ignore[arg-type]
+
+    def _trace(self) -> None:
+        result, layers = self._result, self._layers
+        assert result is not None
+        assert layers is not None
+        cells = sum(len(row) for row in result.grid.rows)
+        widths = [layer.embedding_dim for layer in (layers.recipe.token, layers.recipe.position) if layer]
+
+        def work(_: Job | None = None) -> tuple[Result, Trace]:
+            from inspector import trace
+
+            return result, trace.of(result, layers)
+
+        if cells * max(widths, default=0) <= AT_ONCE_VALUES:
+            self._tracing.cancel()
+            self._rows = Rows(trace=work()[1])
+        else:
+            self._rows = Rows(reason="Looking up rows …", cancellable=True)
+            self._tracing.submit(work)
+
+    @Slot(object)
+    def _on_traced(self, outcome: object) -> None:
+        result, trace = outcome  # type: ignore[misc]
+        if result is self._result:
+            self._set_rows(Rows(trace=trace))
+
+    def _set_rows(self, rows: Rows) -> None:
+        self._rows = rows
+        self.rows_changed.emit(rows)
+
+    # ---- small things --------------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_busy(self, _busy: object) -> None:
+        self.busy_changed.emit(self.busy)
+
+    def _nearest(self, cell: Cell) -> Cell | None:
+        rows = self._result.grid.rows if self._result else ()
+        if not any(rows):
+            return None
+        row = min(max(0, cell.row), len(rows) - 1)
+        if not rows[row]:
+            row = next(r for r, ids in enumerate(rows) if ids)
+        return Cell(row, min(max(0, cell.column), len(rows[row]) - 1))
+
+    def _choose_in_grid(self, index: int) -> None:
+        """Choose a token that no batch holds but the grid shows (a text too short for a batch)."""
+        grid = self._result.grid if self._result else None
+        if grid is None:
+            return
+        for row, (start, ids) in enumerate(zip(grid.starts, grid.rows, strict=True)):
+            if start is not None and start <= index < start + len(ids):
+                self.set_cell(row, index - start)
+                return
+
+
+_NO_SOURCE: dict[str, Any] = {"text": None, "text_file": None, "token_ids": None, "token_ids_file": None}
+
+
+def _read(config: InputConfig, batch: int, tokens: Tokens | None) -> tuple[Tokens | None, Result]:
+    if tokens is None:
+        tokens = pipeline.tokenize(config)
+        if tokens is not None:
+            tokens.prepare_spans()
+    return tokens, pipeline.run(pipeline.Request(config, batch), tokens)
+
+
+class _Change(QUndoCommand):
+    """A change of fields. It keeps the fields alone, so that undoing it leaves a text typed since as it is."""
+
+    def __init__(
+        self, session: Session, label: str, old: dict[str, Any], new: dict[str, Any], edit: int | None
+    ) -> None:
+        super().__init__(label)
+        self._session = session
+        self._old = old
+        self._new = new
+        self._edit = edit
+
+    def redo(self) -> None:
+        self._session._set_config(self._session.config.with_values(self._new))  # noqa: SLF001
+
+    def undo(self) -> None:
+        self._session._set_config(self._session.config.with_values(self._old))  # noqa: SLF001
+
+    def id(self) -> int:
+        return -1 if self._edit is None else 1  # Qt offers a command to the one before it when the numbers are equal
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        if not isinstance(other, _Change) or other._edit != self._edit or list(other._new) != list(self._new):
+            return False
+        self._new = other._new
+        return True
+
+
+class _Replace(QUndoCommand):
+    """Another inspection in place of this one."""
+
+    def __init__(self, session: Session, label: str, old: InputConfig, new: InputConfig) -> None:
+        super().__init__(label)
+        self._session = session
+        self._old = old
+        self._new = new
+
+    def redo(self) -> None:
+        self._old = self._session.config
+        self._session._set_config(self._new)  # noqa: SLF001
+
+    def undo(self) -> None:
+        self._session._set_config(self._old)  # noqa: SLF001
