@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Shared libraries that Qt's wheel expects of the system, and the Debian and Ubuntu packages that hold them.
 _CORE = {
-    "libglib-2.0.so.0": "libglib2.0-0",
+    "libgthread-2.0.so.0": "libglib2.0-0",  # loads libglib-2.0.so.0, of the same package
     "libdbus-1.so.3": "libdbus-1-3",
     "libfontconfig.so.1": "libfontconfig1",
     "libfreetype.so.6": "libfreetype6",

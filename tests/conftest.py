@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+import traceback
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -76,8 +77,9 @@ def _threads(before: set[threading.Thread]) -> list[str]:
 
 
 def _line_of(thread: threading.Thread) -> str:
-    frame = sys._current_frames().get(thread.ident or 0)
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "its end"
+    stack = traceback.extract_stack(sys._current_frames().get(thread.ident or 0))
+    frame = next((f for f in reversed(stack) if f.filename != threading.__file__), stack[-1])
+    return f"{frame.filename}:{frame.lineno}"
 
 
 def _qt_objects() -> list[str]:
@@ -96,7 +98,7 @@ def _qt_objects() -> list[str]:
     def active() -> list[QTimer | QThread | QThreadPool]:
         # By type(): isinstance() would ask objects of other libraries for their __class__, and some import at that.
         ours = [o for o in gc.get_objects() if issubclass(type(o), (QTimer, QThread, QThreadPool)) and isValid(o)]
-        return [o for o in ours if _is_active(o)]
+        return [o for o in {*ours, QThreadPool.globalInstance()} if _is_active(o)]
 
     if active():
         gc.collect()  # an unreachable one is not left behind, only not yet collected
