@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from inspector.batches import LoaderPlan
     from inspector.config import InputConfig, PositionEmbeddingConfig, TokenEmbeddingConfig
     from inspector.id_tensor import IdTensor
+    from inspector.sources import UnreadableFile
     from inspector.tokenizer import Tokens
 
 
@@ -24,7 +25,8 @@ class Facts:
 
     `config` has every size filled in. `tokens` are a text's; `given` is a batch written down as IDs; `plan` is the
     loader's, None where its arguments make none or it plays no part. `batch` holds the (B, T) IDs of the batch that is
-    looked up, None where there is none; `columns` is T, known even where the IDs themselves are unfit.
+    looked up, None where there is none; `columns` is T, known even where the IDs themselves are unfit. `unreadable` is
+    the file that should have held the IDs.
     """
 
     config: InputConfig
@@ -34,6 +36,7 @@ class Facts:
     batch_index: int = 0
     batch: tuple[tuple[int, ...], ...] | None = None
     columns: int | None = None
+    unreadable: UnreadableFile | None = None
 
     @property
     def token_layer(self) -> TokenEmbeddingConfig:

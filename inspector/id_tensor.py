@@ -35,7 +35,7 @@ class IdTensor:
     @property
     def is_index(self) -> bool:
         """Whether dtype and values are what a look-up takes: whole numbers in int32 or int64."""
-        return self.dtype in INDEX_DTYPES and all(isinstance(v, int) for v in self.flat())
+        return self.dtype in INDEX_DTYPES and all(isinstance(v, int) or v.is_integer() for v in self.flat())
 
     def flat(self) -> Iterator[int | float]:
         """Yield all numbers, in order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inspector import batches, checks, id_tensor, tokenizer
+from inspector import batches, checks, id_tensor, sources, tokenizer
 from inspector.checks.arrangement import arrangement
 from inspector.diagnosis import Diagnosis, Severity, Stage, StageShape, Status
 from inspector.facts import Facts
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Request:
     """An inspection and which of its batches to judge: the nearest there is, where there is no such batch.
 
-    A text must be in `config.text`.
+    Where the inspection has no source, the sample text is.
     """
 
     config: InputConfig
@@ -33,7 +33,7 @@ class Request:
 
 
 def tokenize(config: InputConfig) -> Tokens | None:
-    """Return the tokens of the inspection's text; None where its IDs are given as a batch."""
+    """Return the tokens of the inspection's text; None where it holds no text."""
     if config.text is None:
         return None
     return tokenizer.encode(config.text, config.tokenizer.special_tokens)
@@ -46,20 +46,11 @@ def run(request: Request, tokens: Tokens | None = None) -> Result:
         request: what to judge.
         tokens: the text's tokens, where they were made before (`tokenize`); made here otherwise.
     """
-    config = request.config.resolved()
-    tokens = tokens or tokenize(config)
-    facts = Facts(config=config, tokens=tokens, batch_index=request.batch)
-    if config.token_ids is not None:
-        facts = replace(facts, given=id_tensor.tensor(config.token_ids, config.token_ids_dtype))
-
-    found = list(checks.run(Stage.TOKENIZER, facts))
-    if tokens is not None and not _any_error(found):
-        facts = replace(facts, plan=batches.plan(len(tokens.ids), config.loader))
-        if facts.plan is not None and facts.plan.batches:
-            facts = replace(facts, batch_index=max(0, min(request.batch, facts.plan.batches - 1)))
-    facts = _with_batch(facts)
-    if tokens is None or not _any_error(found):
-        found += checks.run(Stage.DATA_LOADER, facts)
+    facts = _facts(request, tokens)
+    found = list(checks.run(Stage.FILE, facts))
+    for stage in (Stage.TOKENIZER, Stage.DATA_LOADER):
+        if not _any_error(found):
+            found += checks.run(stage, facts)
     if _any_error(found):
         facts = replace(facts, batch=None)
     for stage in (Stage.TOKEN_EMBEDDING, Stage.POSITION_EMBEDDING, Stage.SEGMENT_EMBEDDING, Stage.SUM):
@@ -67,17 +58,34 @@ def run(request: Request, tokens: Tokens | None = None) -> Result:
 
     found.sort(key=lambda d: d.order)
     return Result(
-        config=config,
+        config=facts.config,
         batch=facts.batch_index,
         batches=_batch_count(facts),
         diagnoses=tuple(found),
         shapes=tuple(_shapes(facts, found)),
         grid=_grid(facts),
-        tokens=tokens,
+        tokens=facts.tokens,
         plan=facts.plan,
         ids=facts.batch,
         targets=_targets(facts) if facts.batch is not None else None,
     )
+
+
+def _facts(request: Request, tokens: Tokens | None) -> Facts:
+    """Take an inspection apart: its tokens, its loader's plan, the batch that would be looked up."""
+    try:
+        config = sources.load(request.config).resolved()
+    except sources.UnreadableFile as e:
+        return Facts(config=request.config.resolved(), unreadable=e)
+    if config.token_ids is not None:
+        return _with_batch(Facts(config, given=id_tensor.tensor(config.token_ids, config.token_ids_dtype)))
+    tokens = tokens or tokenize(config)
+    facts = Facts(config=config, tokens=tokens)
+    if tokens is None or tokens.refused:
+        return facts
+    plan = batches.plan(len(tokens.ids), config.loader)
+    last = max(0, plan.batches - 1) if plan else 0
+    return _with_batch(replace(facts, plan=plan, batch_index=min(max(0, request.batch), last)))
 
 
 def _any_error(found: Iterable[Diagnosis]) -> bool:
@@ -160,15 +168,15 @@ def _shapes(facts: Facts, found: list[Diagnosis]) -> Iterable[StageShape]:
             return Status.UNUSED
         return Status.OK if reached else Status.BLOCKED
 
-    text_used = tokens is not None
-    tokenizer_ok = Stage.TOKENIZER not in faulty
+    text_used = facts.given is None
+    tokenizer_ok = tokens is not None and Stage.TOKENIZER not in faulty
     ids_count = (len(tokens.ids),) if tokens is not None and tokenizer_ok else None
     yield StageShape(
         Stage.TOKENIZER,
         (len(tokens.text),) if tokens is not None else None,
         None,
         ids_count,
-        status(Stage.TOKENIZER, reached=True, used=text_used),
+        status(Stage.TOKENIZER, reached=tokens is not None, used=text_used),
     )
     given_shape = facts.given.shape if facts.given is not None else None
     yield StageShape(
@@ -176,7 +184,7 @@ def _shapes(facts: Facts, found: list[Diagnosis]) -> Iterable[StageShape]:
         ids_count if text_used else given_shape,
         None,
         ids_shape if text_used else given_shape,
-        status(Stage.DATA_LOADER, reached=tokenizer_ok, used=text_used),
+        status(Stage.DATA_LOADER, reached=tokenizer_ok or not text_used, used=text_used),
     )
 
     arranged = arrangement(facts)

@@ -42,13 +42,14 @@ class Tokens:
     """A text and its token IDs.
 
     `text` is what was encoded: lone surrogates, `replaced` of them, have become U+FFFD. `special_count` is how often
-    the text of a special token occurs in it.
+    the text of a special token occurs in it; `refused` says that there are no IDs because of that.
     """
 
     text: str
     ids: Sequence[int]
     replaced: int = 0
     special_count: int = 0
+    refused: bool = False
 
     @cached_property
     def max_id(self) -> int:
@@ -147,7 +148,7 @@ def gpt2() -> Gpt2Tokenizer:
 def encode(text: str, special_tokens: str) -> Tokens:
     """Encode any text a person can paste.
 
-    With `special_tokens` "refuse" and a special token's text inside, there are no IDs (and `special_count` says why).
+    With `special_tokens` "refuse" and a special token's text inside, there are no IDs.
     Lone surrogates are replaced as tiktoken replaces them: by way of UTF-16, which also joins a pair.
     """
     sound, replaced = text, 0
@@ -158,7 +159,7 @@ def encode(text: str, special_tokens: str) -> Tokens:
         replaced = sound.count("\ufffd") - text.count("\ufffd")
     special_count = sound.count(SPECIAL_TOKEN)
     if special_count and special_tokens == "refuse":
-        return Tokens(sound, [], replaced, special_count)
+        return Tokens(sound, [], replaced, special_count, refused=True)
     ids = gpt2().encode(sound, special=special_tokens == "special") if sound else []
     return Tokens(sound, ids, replaced, special_count)
 

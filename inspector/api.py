@@ -1,0 +1,94 @@
+"""The Python door: `inspector.check` turns what a person has at hand into an inspection, and judges it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector import inspection_file, pipeline
+from inspector.inspection_file import InspectionFileError
+
+if TYPE_CHECKING:
+    from inspector.config import InputConfig
+    from inspector.result import Result
+
+
+def check(source: Any = None, *, batch: int = 0, **keys: Any) -> Result:
+    """Judge a text, a batch of IDs or a file, and the layers that are to take it.
+
+    Args:
+        source: a text; an array or nested list of IDs, (B, T); or a `pathlib.Path` of a text or an inspection file
+            (.json, .toml). None judges the lesson's own text.
+        batch: which of the loader's batches to judge.
+        **keys: keys of the inspection file. A layer may be given as `(num_embeddings, embedding_dim)`.
+
+    Returns:
+        The verdict; its arrays and layers are made when they are asked for.
+
+    Raises:
+        InspectionFileError: a key is unknown or a value has the wrong type (a ValueError).
+        IndexError: there is no such batch.
+    """
+    return judge(inspection(source, keys), batch)
+
+
+def judge(config: InputConfig, batch: int) -> Result:
+    """Judge an inspection and one of its batches.
+
+    Raises:
+        InspectionFileError: the inspection asks for something this program does not have.
+        IndexError: there is no such batch.
+    """
+    result = pipeline.run(pipeline.Request(config, batch))
+    if batch != result.batch and batch != 0:
+        raise IndexError(f"there is no batch {batch}: the loader yields {result.batches}")
+    return result
+
+
+def inspection(source: Any, keys: dict[str, Any]) -> InputConfig:
+    """Return the inspection of a source and further keys.
+
+    Raises:
+        InspectionFileError: a key is unknown or a value has the wrong type.
+    """
+    values = {key: _plain(key, value) for key, value in keys.items()}
+    if isinstance(source, os.PathLike):
+        path = Path(source)
+        if path.suffix.lower() in inspection_file.SUFFIXES:
+            return inspection_file.changed(inspection_file.read(path), values)
+        values["text_file"] = str(path)
+    elif isinstance(source, str):
+        values["text"] = source
+    elif source is not None:
+        values |= _ids(source)
+    return inspection_file.from_mapping(values)
+
+
+def _plain(key: str, value: Any) -> Any:
+    if key.endswith("_embedding") and isinstance(value, tuple):
+        if len(value) != 2:
+            raise InspectionFileError(f"{key} must be (num_embeddings, embedding_dim), not {value!r}")
+        return {"num_embeddings": value[0], "embedding_dim": value[1]}
+    if key in ("token_ids", "positions") and value is not None:
+        return _listed(value)
+    return value
+
+
+def _ids(source: Any) -> dict[str, Any]:
+    dtype = getattr(source, "dtype", None)
+    ids = {"token_ids": _listed(source)}
+    return ids if dtype is None else ids | {"token_ids_dtype": str(dtype).removeprefix("torch.")}
+
+
+def _listed(array: Any) -> list[Any]:
+    """Return an array, tensor or list of them as nested lists of Python numbers."""
+    if hasattr(array, "tolist"):
+        array = array.tolist()
+    if not isinstance(array, list | tuple):
+        raise InspectionFileError(f"token_ids must be an array or a list of numbers, not {type(array).__name__}")
+    return [_listed(item) if getattr(item, "ndim", isinstance(item, list | tuple)) else _scalar(item) for item in array]
+
+
+def _scalar(item: Any) -> Any:
+    return item.tolist() if hasattr(item, "tolist") else item

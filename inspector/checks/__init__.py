@@ -1,0 +1,38 @@
+"""The catalogue: every kind of fault, one registered function each.
+
+To add one, write a function under `@fault(...)` in the module of its stage. The panel, `explain`, the table in the
+README and the tests derive from the registry.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+# Importing a module registers its faults.
+from inspector.checks import files, ids, loader, padding, position_table, segments, sizes, text, token_table, widths  # noqa: F401
+from inspector.checks.registry import FAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.diagnosis import Diagnosis, Fault, Stage
+    from inspector.facts import Facts
+
+FAULTS.sort(key=lambda kind: ("TBEPGSFMX".index(kind.code[0]), kind.code))
+
+
+def run(stage: Stage, facts: Facts) -> Iterator[Diagnosis]:
+    """Yield everything that is wrong in one stage."""
+    for kind in FAULTS:
+        if kind.stage is stage:
+            yield from kind.check(facts)
+
+
+def find(name: str) -> list[Fault]:
+    """Return the kinds of fault with this name or code; empty when there is none."""
+    return [kind for kind in FAULTS if name.lower() in (kind.name, kind.code.lower())]
+
+
+def of(diagnosis: Diagnosis) -> Fault:
+    """Return the kind of fault a diagnosis belongs to."""
+    return next(kind for kind in FAULTS if (kind.code, kind.name) == (diagnosis.code, diagnosis.name))

@@ -1,0 +1,158 @@
+"""Faults of padding_idx and max_norm: arguments that quietly change what rows hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.checks import words
+from inspector.checks.registry import fault
+from inspector.diagnosis import Cell, Severity, Stage
+from inspector.recipe import is_padding_idx, is_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from inspector.config import PositionEmbeddingConfig, TokenEmbeddingConfig
+    from inspector.diagnosis import Diagnosis, Fault
+    from inspector.facts import Facts
+
+_ASSERTION = "AssertionError: Padding_idx must be within num_embeddings"
+
+
+@fault(
+    code="E306",
+    name="padding-idx-out-of-range",
+    stage=Stage.TOKEN_EMBEDDING,
+    torch=_ASSERTION,
+    example={"token_embedding": {"padding_idx": 50257}},
+)
+def token_padding(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """The token layer's padding_idx is not one of its rows.
+
+    `padding_idx` names the row that stays zero and is never trained. It may be -rows to rows - 1 (negative ones count
+    from the end); anything else is an `AssertionError` in the constructor. It comes from a padding token that was added
+    to the tokenizer while the table kept its size, and from a configuration of another, larger model.
+
+        pad = tokenizer.pad_token_id
+        tok_emb = torch.nn.Embedding(max(len(tokenizer), pad + 1), 256, padding_idx=pad)
+    """
+    yield from _out_of_range(kind, "token_embedding", facts.token_layer)
+
+
+@fault(
+    code="P408",
+    name="padding-idx-out-of-range",
+    stage=Stage.POSITION_EMBEDDING,
+    torch=_ASSERTION,
+    example={"position_embedding": {"padding_idx": 4}},
+)
+def position_padding(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """The position layer's padding_idx is not one of its rows.
+
+    It may be -rows to rows - 1. Only models of RoBERTa's family give their position table a padding row: the row
+    `padding_idx`, while positions start at `padding_idx + 1`.
+    """
+    yield from _out_of_range(kind, "position_embedding", facts.position_layer)
+
+
+def _out_of_range(
+    kind: Fault, section: str, layer: TokenEmbeddingConfig | PositionEmbeddingConfig | None
+) -> Iterator[Diagnosis]:
+    if layer is None or not is_size(layer.num_embeddings):
+        return
+    rows = int(layer.num_embeddings or 0)
+    if is_padding_idx(layer.padding_idx, rows):
+        return
+    yield kind.diagnosis(
+        f"padding_idx {layer.padding_idx} is not one of the {section.partition('_')[0]} table's {words.count(rows, 'row')}: "
+        f"it may be {-rows} to {rows - 1}",
+        "leave padding_idx out, or give the padding token a row of the table",
+        fields=[f"{section}.padding_idx"],
+        fix={f"{section}.padding_idx": None},
+        data={"padding_idx": layer.padding_idx, "num_embeddings": rows},
+    )
+
+
+@fault(
+    code="E307",
+    name="padding-idx-on-real-token",
+    stage=Stage.TOKEN_EMBEDDING,
+    severity=Severity.WARNING,
+    torch="no error",
+    example={
+        "token_ids": [[464, 582, 318, 257]],
+        "token_embedding": {"padding_idx": 582},
+    },
+)
+def padding_on_real_token(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """The padding row is that of a token the text really uses.
+
+    The row `padding_idx` starts as zeros and gets no gradient: a real token with that ID stays without meaning for
+    ever, and nothing says so. `padding_idx=0` is the usual case: 0 is padding in many toy vocabularies and BERT, but
+    `!` in GPT-2 and the start token in RoBERTa, whose padding is 1.
+
+    Use the tokenizer's own padding ID, or leave padding_idx out: the attention mask and the loss already ignore padding.
+    """
+    layer = facts.token_layer
+    rows = layer.num_embeddings
+    if layer.padding_idx is None or facts.batch is None or not is_size(rows):
+        return
+    if not is_padding_idx(layer.padding_idx, int(rows or 0)):
+        return
+    padding = layer.padding_idx % int(rows or 0)
+    other = facts.position_layer.padding_idx if facts.position_layer else None
+    cells = [
+        Cell(r, c)
+        for r, ids in enumerate(facts.batch)
+        for c in (range(len(ids)) if other not in (None, padding) else range(*_inner(ids, padding)))
+        if ids[c] == padding
+    ]
+    if not cells:
+        return
+    yield kind.diagnosis(
+        f"padding_idx {layer.padding_idx} is the row of token ID {facts.describe_id(padding)}, which occurs "
+        f"{'inside' if other in (None, padding) else 'in'} the text: its row stays zero and is never trained",
+        "use the tokenizer's own padding ID, or leave padding_idx out",
+        cells=cells,
+        fields=["token_embedding.padding_idx"],
+        fix={"token_embedding.padding_idx": None},
+        data={"padding_idx": layer.padding_idx},
+    )
+
+
+def _inner(ids: Sequence[int], padding: int) -> tuple[int, int]:
+    """Return where the text of a row starts and ends: what is left without padding at its two ends."""
+    real = [c for c, i in enumerate(ids) if i != padding]
+    return (real[0], real[-1] + 1) if real else (0, 0)
+
+
+@fault(
+    code="E308",
+    name="max-norm-rewrites-rows",
+    stage=Stage.TOKEN_EMBEDDING,
+    severity=Severity.WARNING,
+    torch="no error",
+    example={"token_embedding": {"max_norm": 1.0}},
+)
+def max_norm(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """With max_norm every look-up rewrites the rows it reads.
+
+    A row whose norm is larger than `max_norm` is scaled down *in the weight itself*, during the forward pass, also under
+    `torch.no_grad()` and in evaluation. Two passes over different texts leave different weights; a weight shared with
+    the output layer changes under it; and a backward pass through the weight before the look-up fails with
+    `modified by an inplace operation`.
+
+    The rows shown here are those that the look-up returns. Remove max_norm, or scale what the layer gives:
+
+        rows = torch.nn.functional.normalize(tok_emb(ids), dim=-1)
+    """
+    value = facts.token_layer.max_norm
+    if value is None:
+        return
+    yield kind.diagnosis(
+        f"max_norm {value} makes each look-up rewrite the rows it reads: rows of a larger norm are scaled down for good",
+        "remove max_norm unless that is meant; to limit norms without changing the table, scale the rows afterwards",
+        fields=["token_embedding.max_norm"],
+        fix={"token_embedding.max_norm": None},
+        data={"max_norm": value},
+    )

@@ -1,0 +1,227 @@
+"""Widths that cannot be added, or are not the ones that were meant: laid to the layer that departs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from inspector.checks.arrangement import arrangement
+from inspector.checks.registry import fault
+from inspector.diagnosis import Severity, Stage
+from inspector.recipe import is_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.diagnosis import Diagnosis, Fault
+    from inspector.facts import Facts
+
+_SUM_ERROR = "RuntimeError: The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension 2"
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """One layer's width where it reaches the sum, and the field that sets it."""
+
+    layer: str
+    value: int
+    field: str
+
+
+def widths(facts: Facts) -> list[Width]:
+    """Return the widths that meet at the sum, of layers whose arguments are sound and in their order."""
+    arranged = arrangement(facts)
+    token, position, segment = facts.token_layer, facts.position_layer, facts.config.segment_embedding
+    found = []
+    if is_size(facts.token_width) and is_size(token.embedding_dim) and not arranged.token_transposed:
+        field = "embedding_dim" if token.project_to is None else "project_to"
+        found.append(Width("token", int(facts.token_width or 0), f"token_embedding.{field}"))
+    if position is not None and is_size(position.embedding_dim) and not arranged.position_transposed:
+        found.append(Width("position", int(position.embedding_dim or 0), "position_embedding.embedding_dim"))
+    if segment is not None and is_size(segment.embedding_dim):
+        found.append(Width("segment", int(segment.embedding_dim or 0), "segment_embedding.embedding_dim"))
+    return [] if arranged.exchanged else found
+
+
+def meant(facts: Facts) -> int | None:
+    """Return the width every layer should have: the stated one, else the one that most agree on; None if none tells.
+
+    A width of 1 beside a larger one is never what was meant: it is added to every dimension.
+    """
+    if facts.config.embedding_dim is not None:
+        return facts.config.embedding_dim
+    votes: dict[int, int] = {}
+    for width in widths(facts):
+        votes[width.value] = votes.get(width.value, 0) + (2 if width.value > 1 else 0)
+    if len(votes) < 2:
+        return next(iter(votes), None)
+    (best, most), (_, second) = sorted(votes.items(), key=lambda vote: -vote[1])[:2]
+    return best if most > second else None
+
+
+def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
+    wanted, all_widths = meant(facts), widths(facts)
+    width = next((w for w in all_widths if w.layer == layer), None)
+    if width is None or wanted is None or width.value == wanted:
+        return
+    others = [w for w in all_widths if w.layer != layer]
+    alike = [w for w in others if w.value == width.value] if len(all_widths) > 1 else []
+    together = bool(alike) and len(alike) == len(others)  # all layers agree, but not with what was stated
+    if together and all_widths[0] is not width:
+        return  # one cause, reported once, at the first layer
+    stated = facts.config.embedding_dim is not None
+    against = f"the stated embedding dim is {wanted}" if stated else f"the other rows are {wanted} wide"
+    fields = [width.field] + [w.field for w in alike if together]
+    if together:
+        names = " and ".join(w.layer for w in all_widths)
+        message = f"the {names} tables are {width.value} wide, but {against}"
+        help_ = f"set output_dim of both to {wanted}, or state an embedding dim of {width.value}"
+        fields.append("embedding_dim")
+    else:
+        what = "is projected to" if width.field.endswith("project_to") else "is"
+        message = f"the {layer} table {what} {width.value} wide, but {against}"
+        help_ = f"set its output_dim to {wanted}"
+    yield kind.diagnosis(
+        message,
+        help_,
+        torch=_said(facts, width),
+        fields=fields,
+        fix={f: wanted for f in fields if f != "embedding_dim"},
+        data={"embedding_dim": width.value, "expected": wanted},
+    )
+
+
+def _said(facts: Facts, width: Width) -> str:
+    token = next((w.value for w in widths(facts) if w.layer == "token"), width.value)
+    other = width.value if width.layer != "token" else next((w.value for w in widths(facts) if w.layer != "token"), token)
+    if token == other:
+        return f"no error, but the sum is {token} wide"
+    if 1 in (token, other):
+        return "no error: a width of 1 is added to every dimension"
+    return _SUM_ERROR.format(token, other)
+
+
+@fault(
+    code="E304",
+    name="embedding-dim-mismatch",
+    stage=Stage.TOKEN_EMBEDDING,
+    torch=_SUM_ERROR.format("128", "256"),
+    example={"token_embedding": {"embedding_dim": 128}},
+)
+def token_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """The token table's width is not the one the layers must share.
+
+    Token row and position row are added value by value, so both must be `output_dim` wide. PyTorch complains at the
+    *sum*, one line after both look-ups went well, and names two sizes but no layer. A width of 1 is worse: it
+    broadcasts, one number is added to every dimension, and nothing is ever said.
+
+    Here the stated embedding dim tells which of the two departs. Give both constructors the same variable:
+
+        tok_emb = torch.nn.Embedding(vocab_size, output_dim)
+        pos_emb = torch.nn.Embedding(context_length, output_dim)
+
+    Widths that differ on purpose (ALBERT, OPT-350m) have a projection after the token table: state it as project_to.
+    """
+    yield from _departing(kind, facts, "token")
+
+
+@fault(
+    code="P403",
+    name="embedding-dim-mismatch",
+    stage=Stage.POSITION_EMBEDDING,
+    torch=_SUM_ERROR.format("256", "128"),
+    example={"position_embedding": {"embedding_dim": 128}},
+)
+def position_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """The position table's width is not the one the layers must share.
+
+    Token row and position row are added value by value, so both must be `output_dim` wide. PyTorch complains at the
+    sum and names two sizes but no layer; a position table of width 1 broadcasts and nothing is ever said.
+
+        pos_emb = torch.nn.Embedding(context_length, output_dim)   # the same output_dim as the token table's
+    """
+    yield from _departing(kind, facts, "position")
+
+
+@fault(
+    code="G452",
+    name="embedding-dim-mismatch",
+    stage=Stage.SEGMENT_EMBEDDING,
+    torch=_SUM_ERROR.format("256", "128"),
+    example={
+        "token_ids": [[464, 582, 318, 257]],
+        "segment_embedding": {"num_embeddings": 2, "embedding_dim": 128},
+    },
+)
+def segment_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """The segment table's width is not the one the layers must share.
+
+    Its rows are added to the token and position rows, so it must be as wide as they are.
+    """
+    yield from _departing(kind, facts, "segment")
+
+
+@fault(
+    code="S501",
+    name="widths-differ",
+    stage=Stage.SUM,
+    torch=_SUM_ERROR.format("128", "256"),
+    example={
+        "token_ids": [[464, 582, 318, 257]],
+        "embedding_dim": None,
+        "token_embedding": {"embedding_dim": 128},
+        "position_embedding": {"embedding_dim": 256},
+    },
+)
+def widths_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """Two widths differ and nothing tells which of them is wrong.
+
+    Nobody stated an embedding dim, so either layer may be the one to change. State the width that was meant
+    (`embedding_dim`), and the layer that departs from it is named. The rest of the model knows: the first attention
+    block's projections and the layer norms have the width that both tables must share.
+    """
+    found = widths(facts)
+    if meant(facts) is not None or len({w.value for w in found}) < 2:
+        return
+    values = " and ".join(f"{w.layer} rows {w.value}" for w in found)
+    first, other = found[0], next(w for w in found if w.value != found[0].value)
+    yield kind.diagnosis(
+        f"rows of different widths cannot be added: {values}",
+        f"set the {other.layer} layer's output_dim to {first.value}, or the {first.layer} layer's to {other.value}; "
+        "nobody stated which is meant",
+        torch=_SUM_ERROR.format(first.value, other.value),
+        fields=[w.field for w in found],
+        data={w.layer: w.value for w in found},
+    )
+
+
+@fault(
+    code="S502",
+    name="dtype-promoted",
+    stage=Stage.SUM,
+    severity=Severity.NOTE,
+    torch="no error",
+    example={
+        "token_ids": [[464, 582, 318, 257]],
+        "token_embedding": {"dtype": "bfloat16"},
+    },
+)
+def dtype_promoted(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """The two tables have different dtypes, so the sum has the wider one.
+
+    bfloat16 plus float32 is float32: nothing fails, the sum takes twice the memory, and the next layer, if it is
+    bfloat16, complains of `mat1 and mat2 must have the same dtype`. It comes from converting one layer and not the other.
+
+        model.to(torch.bfloat16)   # both tables, and the rest
+    """
+    position = facts.position_layer
+    token_dtype = facts.token_layer.dtype
+    if position is None or position.dtype == token_dtype:
+        return
+    data: dict[str, Any] = {"token": token_dtype, "position": position.dtype}
+    yield kind.diagnosis(
+        f"the token table is {token_dtype} and the position table {position.dtype}: the sum is promoted",
+        "nothing to do if that is meant, else convert both layers",
+        fields=["token_embedding.dtype", "position_embedding.dtype"],
+        data=data,
+    )

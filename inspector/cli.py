@@ -1,0 +1,107 @@
+"""The command line: `check` and `explain` without Qt, otherwise the window."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_OK, EXIT_FAULT, EXIT_COULD_NOT_RUN = 0, 1, 2
+
+_DESCRIPTION = """\
+Open the window, on files if any are named. Commands that need no window:
+
+  check [FILE]      judge an inspection file (the lesson, without one)
+  explain [NAME]    print the page of a fault; without NAME list them all
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program with these arguments and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal may not know every character of a text
+        sys.stdout.reconfigure(errors="backslashreplace")
+    commands = {"check": _check, "explain": _explain}
+    command = commands.get(arguments[0]) if arguments else None
+    try:
+        code = command(arguments[1:]) if command else _window(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `... | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    return code
+
+
+def _check(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m inspector check",
+        description="Judge an inspection. Exit code 0: no error found; 1: at least one; 2: could not run.",
+    )
+    parser.add_argument("file", nargs="?", type=Path, help="inspection file, JSON or TOML (default: the lesson)")
+    parser.add_argument("--text", help="judge this text instead of the file's")
+    parser.add_argument("--batch", type=int, default=0, help="which batch to judge (default 0)")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    args = parser.parse_args(arguments)
+
+    from inspector import api, inspection_file
+
+    try:
+        values = {} if args.text is None else {"text": args.text}
+        config = inspection_file.read(args.file) if args.file else inspection_file.from_mapping({})
+        result = api.judge(inspection_file.changed(config, values), args.batch)
+    except (inspection_file.InspectionFileError, IndexError) as e:
+        return _could_not_run(str(e))
+    print(result.to_json() if args.format == "json" else result.explain())
+    return EXIT_OK if result.ok else EXIT_FAULT
+
+
+def _explain(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inspector explain", description="Print the page of a fault.")
+    parser.add_argument("name", nargs="?", help="its name or code, such as token-id-out-of-range or E301")
+    args = parser.parse_args(arguments)
+
+    from inspector import checks, pages
+
+    if args.name is None:
+        print(pages.index())
+        return EXIT_OK
+    found = checks.find(args.name)
+    if not found:
+        return _could_not_run(f"there is no fault {args.name!r}; `explain` without a name lists them all")
+    print("\n\n".join(pages.page(kind) for kind in found))
+    return EXIT_OK
+
+
+def _window(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="embedding-inspector", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="inspection or text file")
+    parser.add_argument("--scheme", choices=("light", "dark"), help="use this colour scheme")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    args = parser.parse_args(arguments)
+    if args.version:
+        from inspector import __version__
+
+        print(f"Embedding Inspector {__version__}")
+        return EXIT_OK
+
+    from inspector import startup
+
+    missing = startup.missing_system_libraries(os.environ.get("QT_QPA_PLATFORM"))
+    if missing:
+        return _could_not_run(missing)
+    from inspector.ui import app
+
+    return app.run(args.files, scheme=args.scheme)
+
+
+def _could_not_run(reason: str) -> int:
+    print(reason, file=sys.stderr)
+    return EXIT_COULD_NOT_RUN

@@ -1,0 +1,167 @@
+"""What the rows of a cell are called, and why one of them cannot be shown: the words in the plots, without Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inspector import tokenizer
+from inspector.diagnosis import Severity, Stage
+from inspector.recipe import Recipe
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.config import InputConfig
+    from inspector.diagnosis import Cell
+    from inspector.result import Result
+    from inspector.trace import Kind
+
+LONGEST_TOKEN = 24  # characters of a token's text in a title
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Why a row is not shown. `fault` where something is wrong, not merely late or absent by design."""
+
+    words: str
+    fault: bool = False
+
+
+def heading(result: Result | None, cell: Cell | None) -> str:
+    """Return what the panel is called."""
+    if result is None or cell is None:
+        return "Rows"
+    return f"Row of sample {result.grid.samples[cell.row]}, position {cell.column}"
+
+
+def titles(result: Result | None, cell: Cell | None) -> dict[Kind, str]:
+    """Return what each row is called, as Python writes it."""
+    if result is None or cell is None:
+        return {"token": "tok_emb.weight", "position": "pos_emb.weight", "sum": "tok_emb.weight + pos_emb.weight"}
+    token_id = result.grid.rows[cell.row][cell.column]
+    token = f"tok_emb.weight[{token_id}]"
+    if result.config.position_embedding is None:
+        position, added = "no pos_emb", f"{token}, nothing added"
+    else:
+        row = position_row(result, cell)
+        position = f"pos_emb.weight[{'…' if row is None else row}]"
+        added = f"{token} + {position}"
+    return {"token": token + _token_text(result.config, token_id), "position": position, "sum": added}
+
+
+def position_row(result: Result, cell: Cell) -> int | float | None:
+    """Return the row of the position table that a cell looks up; None where there is not one for each column."""
+    config = result.config
+    given: Any = config.positions
+    if given is None:
+        offset = config.position_embedding.offset if config.position_embedding else 0
+        return offset + config.past_length + cell.column
+    if given and isinstance(given[0], tuple):
+        given = given[min(cell.row, len(given) - 1)] if len(given) in (1, len(result.grid.rows)) else ()
+    if len(given) != max(map(len, result.grid.rows)) or isinstance(given[cell.column], tuple):
+        return None
+    row: int | float = given[cell.column]
+    return row
+
+
+def absence(result: Result, cell: Cell, kind: Kind) -> Absence | None:
+    """Return why the verdict leaves a cell without this row; None where there is one to look up."""
+    if kind == "token":
+        return _no_token_row(result, cell)
+    if kind == "position":
+        return _no_position_row(result, cell)
+    return _no_sum(result, cell)
+
+
+def _no_token_row(result: Result, cell: Cell) -> Absence | None:
+    if Recipe.of(result.config).token is None:
+        return Absence(_verdict(result, Stage.TOKEN_EMBEDDING) or "the token table cannot be built", fault=True)
+    return _outside("ID", result.grid.rows[cell.row][cell.column], result.config.token_embedding.num_embeddings)
+
+
+def _no_position_row(result: Result, cell: Cell) -> Absence | None:
+    layer = result.config.position_embedding
+    if layer is None:
+        return Absence("this model has no position table: the sum is the token row")
+    verdict = _verdict(result, Stage.POSITION_EMBEDDING)
+    if Recipe.of(result.config).position is None:
+        return Absence(verdict or "the position table cannot be built", fault=True)
+    row = position_row(result, cell)
+    if row is None:
+        return Absence(verdict or "the positions given are not one for each column", fault=True)
+    return _outside("position", row, layer.num_embeddings)
+
+
+def _no_sum(result: Result, cell: Cell) -> Absence | None:
+    config = result.config
+    if config.token_embedding.project_to is not None:
+        widths = f"{config.token_embedding.embedding_dim} to {config.token_embedding.project_to} values"
+        return Absence(f"a projection from {widths} comes before the sum: it is not part of this inspection")
+    for kind, missing in (("token", _no_token_row(result, cell)), ("position", _no_position_row(result, cell))):
+        if missing is not None and missing.fault:
+            return Absence(f"blocked: there is no {kind} row to add")
+    if config.position_embedding is None:
+        return None
+    token, position = config.token_embedding.embedding_dim, config.position_embedding.embedding_dim
+    if token == position:
+        return None
+    if 1 in (token, position):
+        return Absence(f"{token} and {position} values: PyTorch repeats the one value and says nothing", fault=True)
+    return Absence(f"{token} and {position} values cannot be added", fault=True)
+
+
+def _outside(what: str, index: int | float, rows: int | float | None) -> Absence | None:
+    if not isinstance(index, int):
+        return Absence(f"{what} {index} is not a whole number: it has no row", fault=True)
+    if isinstance(rows, int) and not 0 <= index < rows:
+        return Absence(f"{what} {index} has no row: rows are 0 to {rows - 1}", fault=True)
+    return None
+
+
+def _verdict(result: Result, stage: Stage) -> str | None:
+    found = (d.message for d in result.diagnoses if d.stage is stage and d.severity is Severity.ERROR)
+    return next(found, None)
+
+
+def _token_text(config: InputConfig, token_id: int | float) -> str:
+    if not isinstance(token_id, int):
+        return ""
+    data = tokenizer.token_bytes(config.tokenizer.encoding, token_id)
+    if data is None:
+        return ""
+    text = tokenizer.visible(data)
+    if len(text) > LONGEST_TOKEN:
+        text = text[: LONGEST_TOKEN - 1] + "…"
+    return f'  "{text}"'
+
+
+def statistics(values: NDArray[Any], *, count: bool) -> tuple[str, bool]:
+    """Return the extremes, mean and norm of a row in words, computed in float64, and whether a value is not finite.
+
+    `count` puts the number of values first.
+    """
+    exact = values.astype(np.float64)
+    finite = np.isfinite(exact)
+    words = [f"{len(values)} values"] if count else []
+    sound = bool(finite.all())
+    if not sound:
+        nan = int(np.isnan(exact).sum())
+        infinite = len(exact) - int(finite.sum()) - nan
+        words += [f"{n} {name}" for n, name in ((nan, "NaN"), (infinite, "infinite")) if n]
+        exact = exact[finite]
+    if len(exact):
+        figures = {"min": exact.min(), "mean": exact.mean(), "max": exact.max(), "norm": np.sqrt(exact @ exact)}
+        words += [f"{name} {_figure(value)}" for name, value in figures.items()]
+    return "   ".join(words), not sound
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−") if 0.01 <= abs(value) < 1000 else f"{value:.3g}".replace("-", "−")
+
+
+def exact(value: Any) -> str:
+    """Return the shortest digits that stand for exactly this float32 (or float64)."""
+    return str(value).replace("-", "−")

@@ -1,0 +1,137 @@
+"""The marks in the text: the shown batch, token by token, and the chosen token."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtGui import QColor, QPen, QTextCharFormat
+from PySide6.QtWidgets import QTextEdit
+
+from inspector import tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.diagnosis import Cell
+    from inspector.result import Grid, Result
+    from inspector.tokenizer import Tokens
+    from inspector.ui.text_editor import TextEditor
+    from inspector.ui.theme import Colors
+
+# More marks than these cost the editor more than half a frame; then whole runs of tokens are marked, or none.
+MOST_MARKS = 200
+
+
+class Span(NamedTuple):
+    """The characters `start` to `end` - 1, which hold the token `index` (of a run of tokens, the first)."""
+
+    index: int
+    start: int
+    end: int
+
+
+def chosen_token(grid: Grid, cell: Cell | None) -> int | None:
+    """Return which of the text's tokens is in a cell; None where none is."""
+    if cell is None or not cell.row < len(grid.starts) or not cell.column < len(grid.rows[cell.row]):
+        return None
+    start = grid.starts[cell.row]
+    return None if start is None else start + cell.column
+
+
+def batch_runs(grid: Grid) -> list[tuple[int, int]]:
+    """Return the runs (first, last + 1) of the text's tokens that a batch holds, in the order of the text."""
+    pieces = [(s, s + len(ids)) for s, ids in zip(grid.starts, grid.rows, strict=True) if s is not None and ids]
+    runs: list[tuple[int, int]] = []
+    for first, last in sorted(pieces):
+        if runs and first <= runs[-1][1]:
+            runs[-1] = runs[-1][0], max(last, runs[-1][1])
+        else:
+            runs.append((first, last))
+    return runs
+
+
+def run_spans(tokens: Tokens, runs: Iterable[tuple[int, int]]) -> list[Span]:
+    """Return the characters of whole runs of tokens."""
+    return [Span(first, *tokens.span(first, last)) for first, last in runs]
+
+
+def token_spans(tokens: Tokens, runs: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    """Yield the characters of each token of the runs; tokens that share a character both hold it.
+
+    A long text is decoded once a run, not once a token.
+    """
+    vocabulary = tokenizer.gpt2().token_bytes
+    for first, last in runs:
+        start, end = tokens.span(first, last)
+        data = tokens.text[start:end].encode()
+        begun = list(accumulate((byte & 0xC0 != 0x80 for byte in data), initial=0))  # characters before each byte
+        byte = _bytes_cut_off(data, vocabulary[tokens.ids[first]])
+        for index in range(first, last):
+            inside = byte < len(data) and data[byte] & 0xC0 == 0x80
+            left = begun[byte] - inside
+            byte += len(vocabulary[tokens.ids[index]])
+            yield Span(index, start + left, start + begun[byte])
+
+
+def _bytes_cut_off(data: bytes, first_token: bytes) -> int:
+    """Return where in the run's first character its first token begins: 0 unless the character is split."""
+    return next((i for i in range(4) if data.startswith(first_token, i)), 0)
+
+
+def marks(
+    editor: TextEditor, first: int, result: Result, cell: Cell | None, colors: Colors
+) -> list[QTextEdit.ExtraSelection]:
+    """Return the marks for an editor that shows the text from the character `first` on.
+
+    The batch's tokens are washed in turns, text outside the batch is muted, the chosen token is underlined and bold.
+    """
+    tokens = result.tokens
+    assert tokens is not None
+    last = first + len(editor.text)
+    made: list[QTextEdit.ExtraSelection] = []
+
+    def mark(start: int, end: int, look: QTextCharFormat) -> None:
+        start, end = max(start, first), min(end, last)
+        if start < end:
+            selection = QTextEdit.ExtraSelection()
+            selection.cursor = editor.selecting(start - first, end - first)  # type: ignore[attr-defined]
+            selection.format = look  # type: ignore[attr-defined]
+            made.append(selection)
+
+    runs = batch_runs(result.grid)
+    chosen = chosen_token(result.grid, cell)
+    if len(runs) <= MOST_MARKS:
+        spans = run_spans(tokens, runs)
+        for before, after in zip([first, *(s.end for s in spans)], [*(s.start for s in spans), last], strict=True):
+            mark(before, after, _muted(colors))
+        washes = _wash(colors.token_wash), _wash(colors.position_wash)
+        for span in token_spans(tokens, runs) if sum(b - a for a, b in runs) <= MOST_MARKS else spans:
+            if span.index != chosen:
+                mark(span.start, span.end, washes[span.index % 2])
+    if chosen is not None:
+        mark(*tokens.span(chosen, chosen + 1), _chosen(colors))
+    return made
+
+
+def _wash(color: QColor) -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setBackground(color)
+    return look
+
+
+def _muted(colors: Colors) -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setForeground(colors.muted)
+    return look
+
+
+def _chosen(colors: Colors) -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setBackground(colors.accent_wash)
+    look.setForeground(colors.text)
+    look.setFontUnderline(True)
+    look.setUnderlineColor(colors.accent)
+    # A bolder face would be wider and make the text jump from cell to cell; a drawn outline is not.
+    look.setTextOutline(QPen(colors.text, 0.6))
+    return look

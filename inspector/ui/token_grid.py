@@ -1,0 +1,333 @@
+"""The batch as a grid of token IDs: rows are samples, columns positions. Its cells choose what the plots show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QSize, Qt, Slot
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QFrame,
+    QSpinBox,
+    QTableView,
+    QToolButton,
+    QWidget,
+)
+
+from inspector.diagnosis import Cell, Severity, Stage
+from inspector.ui import marks, theme
+from inspector.ui.grid_model import GridModel
+from inspector.ui.grid_paint import CellDelegate, QuietHeader
+from inspector.ui.panel import Muted, Panel, plain_label
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtCore import QEvent
+
+    from inspector.diagnosis import Diagnosis
+    from inspector.result import Result
+    from inspector.ui.session import Session
+
+LESSON_ROWS = 8  # a smaller batch's cells are no higher than the lesson's
+WAITING = "Loading the vocabulary …"
+EMPTY = "No token IDs yet: type a text."
+
+Key = Qt.Key
+Modifier = Qt.KeyboardModifier
+
+
+class TokenGrid(QTableView):
+    """Shows the session's batch, chooses cells and, with Page Up and Page Down, batches.
+
+    Signals: those of every item view; what is chosen goes to the session.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._model = GridModel(self)
+        self._cells = CellDelegate(session, self._model, self)
+        self.setAccessibleName("Batch of token IDs")
+        self.setModel(self._model)
+        self.setItemDelegate(self._cells)
+        self.setHorizontalHeader(QuietHeader(Qt.Orientation.Horizontal, self))
+        self.setVerticalHeader(QuietHeader(Qt.Orientation.Vertical, self))
+        corner = self.findChild(QAbstractButton)  # "select all", which the style paints as a grey box
+        if corner is not None:
+            corner.setFixedSize(0, 0)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.viewport().setBackgroundRole(QPalette.ColorRole.AlternateBase)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)  # Tab leaves the grid
+        session.result_changed.connect(self._show_result)
+        session.cell_changed.connect(self._show_cell)
+        session.diagnosis_changed.connect(self._show_diagnosis)
+        if session.result is not None:
+            self._show_result(session.result)
+
+    @property
+    def whole_visible(self) -> bool:
+        """Whether nothing of the grid has to be scrolled for."""
+        return self.horizontalScrollBar().maximum() == 0 and self.verticalScrollBar().maximum() == 0
+
+    # ---- what the session says -----------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _show_result(self, result: Result) -> None:
+        self._model.set_result(result)
+        self._size_cells()
+        self._show_cell(self._session.cell)
+
+    @Slot(object)
+    def _show_cell(self, cell: Cell | None) -> None:
+        self.setCurrentIndex(QModelIndex() if cell is None else self._model.index(cell.row, cell.column))
+
+    @Slot(object)
+    def _show_diagnosis(self, _diagnosis: Diagnosis | None) -> None:
+        self.viewport().update()
+
+    # ---- what the hand does --------------------------------------------------------------------------------------
+
+    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
+        super().currentChanged(current, previous)
+        if current.isValid():
+            self._session.set_cell(current.row(), current.column())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Key.Key_PageUp: -1, Key.Key_PageDown: 1}.get(Key(event.key()))
+        result = self._session.result
+        if step and result is not None and event.modifiers() == Modifier.NoModifier and self.whole_visible:
+            self._session.set_batch(result.batch + step)
+        else:
+            super().keyPressEvent(event)
+
+    def moveCursor(self, action: QAbstractItemView.CursorAction, modifiers: Modifier) -> QModelIndex:
+        """Go where Qt goes, or to the last ID of the row where that cell has none (a sample that is cut short)."""
+        index = super().moveCursor(action, modifiers)
+        if action is not QAbstractItemView.CursorAction.MoveEnd or index.flags() & Qt.ItemFlag.ItemIsEnabled:
+            return index
+        rows = self._model.grid.rows
+        row = min(index.row(), len(rows) - 1)
+        return self._model.index(row, len(rows[row]) - 1) if row >= 0 else index
+
+    def keyboardSearch(self, search: str) -> None:
+        """Do nothing: digits typed in the grid are not a search for an ID."""
+
+    # ---- sizes ---------------------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:
+        return self._size_of(4, LESSON_ROWS)
+
+    def minimumSizeHint(self) -> QSize:
+        return self._size_of(2, 3)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._size_cells()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == event.Type.FontChange:
+            self._cells.take_fonts()
+            self._size_cells()
+
+    def _size_of(self, columns: int, rows: int) -> QSize:
+        cell = self._cells.smallest
+        header = self.fontMetrics().height() + 6
+        return QSize(columns * cell.width() + self.verticalHeader().width(), rows * cell.height() + header)
+
+    def _size_cells(self) -> None:
+        """Share the space among the cells; those of a large batch keep their smallest size and scroll."""
+        space, smallest = self.maximumViewportSize(), self._cells.smallest
+        columns, rows = max(1, self._model.columnCount()), max(LESSON_ROWS, self._model.rowCount())
+        for header, size in (
+            (self.horizontalHeader(), max(smallest.width(), space.width() // columns)),
+            (self.verticalHeader(), max(smallest.height(), space.height() // rows)),
+        ):
+            if header.defaultSectionSize() != size:
+                header.setDefaultSectionSize(size)
+
+    # ---- paint ---------------------------------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._cells.begin(theme.colors(self.palette()), focused=self.hasFocus())
+        super().paintEvent(event)
+        if self._model.rowCount() and self._model.columnCount():
+            return
+        painter = QPainter(self.viewport())
+        painter.setPen(theme.colors(self.palette()).muted)
+        words = WAITING if self._session.result is None else EMPTY
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(self.viewport().rect().adjusted(12, 12, -12, -12), flags, words)
+        painter.end()
+
+
+class BatchPanel(Panel):
+    """The batch, where it lies among all batches, and the way to the others.
+
+    Attributes:
+        actions_of_pager: first, previous, next and last batch, with their shortcuts, for a menu.
+
+    Signals: none; what is chosen goes to the session.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__("Batch", parent)
+        self._session = session
+        self.grid = TokenGrid(session)
+        self.setFocusProxy(self.grid)
+        self.info.hide()
+        self._samples = _Elided()
+        self.header.insertWidget(2, self._samples, 1)
+        self.header.setStretch(1, 0)  # the line of samples takes all there is
+        first = self._action("First batch", "«", "Ctrl+Shift+PgUp", self._go_first)
+        previous = self._action("Previous batch", "‹", "Ctrl+PgUp", self._go_previous)
+        following = self._action("Next batch", "›", "Ctrl+PgDown", self._go_next)
+        last = self._action("Last batch", "»", "Ctrl+Shift+PgDown", self._go_last)
+        self.actions_of_pager = (first, previous, following, last)
+        self._number = QSpinBox(minimum=1, maximum=1, keyboardTracking=False)
+        self._number.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
+        self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._number.setAccessibleName("Batch number")
+        self._number.setToolTip("Number of the batch: type one, or use the arrow keys")
+        self._number.valueChanged.connect(self._on_number)
+        self.header.setSpacing(4)
+        for widget in (*map(_button, (first, previous)), self._number, *map(_button, (following, last))):
+            self.header.addWidget(widget)
+        self._verdict = plain_label()
+        self._verdict.setWordWrap(True)
+        self._verdict.hide()
+        self.body.addWidget(self.grid, 1)
+        self.body.addWidget(self._verdict)
+        session.result_changed.connect(self._show_result)
+        self._show_result(session.result)
+
+    def _action(self, text: str, sign: str, keys: str, go: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
+        action.setIconText(sign)
+        action.setShortcut(QKeySequence(keys))
+        action.setToolTip(f"{text} ({QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)})")
+        action.triggered.connect(go)
+        self.addAction(action)
+        return action
+
+    # ---- what the hand does --------------------------------------------------------------------------------------
+
+    @property
+    def _batch(self) -> int:
+        return self._session.result.batch if self._session.result is not None else 0
+
+    @Slot()
+    def _go_first(self) -> None:
+        self._session.set_batch(0)
+
+    @Slot()
+    def _go_previous(self) -> None:
+        self._session.set_batch(self._batch - 1)
+
+    @Slot()
+    def _go_next(self) -> None:
+        self._session.set_batch(self._batch + 1)
+
+    @Slot()
+    def _go_last(self) -> None:
+        if self._session.result is not None:
+            self._session.set_batch(self._session.result.batches - 1)
+
+    @Slot(int)
+    def _on_number(self, number: int) -> None:
+        self._session.set_batch(number - 1)
+
+    # ---- what the session says -----------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _show_result(self, result: Result | None) -> None:
+        self.title.setText(_where(result))
+        self._samples.setText(_which_samples(result))
+        batches, batch = (result.batches, result.batch) if result is not None else (0, 0)
+        first, previous, following, last = self.actions_of_pager
+        for action in (first, previous):
+            action.setEnabled(batch > 0)
+        for action in (following, last):
+            action.setEnabled(batch < batches - 1)
+        self._number.blockSignals(True)
+        if self._number.maximum() != max(1, batches):
+            self._number.setMaximum(max(1, batches))
+            digits = max(4, len(str(batches)) + 1)
+            self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("0" * digits) + 14)
+        self._number.setValue(batch + 1)
+        self._number.setEnabled(batches > 1)
+        self._number.blockSignals(False)
+        self._show_verdict(result)
+
+    def _show_verdict(self, result: Result | None) -> None:
+        """Say beside the grid why the loader gives no batch, or not this one."""
+        found = result.diagnoses if result is not None else ()
+        fault = next((d for d in found if d.stage is Stage.DATA_LOADER and d.severity is Severity.ERROR), None)
+        self._verdict.setVisible(fault is not None)
+        if fault is not None:
+            self._verdict.setText(f"{marks.SIGNS[fault.severity]} {marks.sentence(fault)}")
+            self._color_verdict()
+
+    def _color_verdict(self) -> None:
+        palette = self._verdict.palette()
+        palette.setColor(QPalette.ColorRole.WindowText, theme.colors(self.palette()).fault)
+        self._verdict.setPalette(palette)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if theme.repaints_on(event) and not self._verdict.isHidden():
+            self._color_verdict()
+
+
+class _Elided(Muted):
+    """A quiet line that gives way where there is no room for it."""
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+        painter.end()
+
+
+def _button(action: QAction) -> QToolButton:
+    button = QToolButton()
+    button.setDefaultAction(action)
+    button.setAccessibleName(action.text())
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+def _where(result: Result | None) -> str:
+    if result is None:
+        return "Batch"
+    if result.plan is None:
+        return "IDs given as a batch" if result.tokens is None else "Token IDs, no batch"
+    return f"Batch {result.batch + 1:,} of {result.batches:,}" if result.batches else "No batch"
+
+
+def _which_samples(result: Result | None) -> str:
+    """Return "samples 0–7 of 19"; the first and the last of a shuffled batch would say nothing."""
+    if result is None or result.plan is None:
+        return ""
+    samples, total = result.grid.samples, result.plan.samples
+    if not total or not samples:
+        return ""
+    if result.plan.shuffle:
+        return f"{len(samples):,} of {total:,} samples, shuffled"
+    last = min(samples[-1], total - 1)
+    which = f"sample {samples[0]:,}" if last == samples[0] else f"samples {samples[0]:,}–{last:,}"
+    return f"{which} of {total:,}"
