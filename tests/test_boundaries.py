@@ -32,9 +32,10 @@ FOUNDATIONS: dict[str, set[str]] = {
     "tokenizer": {"resources"},
     "batches": {"config"},
     "recipe": {"config"},
-    "inspection_file": {"config", "resources"},
+    "sources": {"config", "resources"},
+    "inspection_file": {"config", "tokenizer"},
 }
-ABOVE_CHECKS = {"pipeline", "result", "report", "cli", "ui", "layers", "trace", "live"}
+ABOVE_CHECKS = {"pipeline", "api", "pages", "result", "report", "cli", "ui", "layers", "trace", "live"}
 FRONTS = {"__init__", "__main__", "cli"}  # the only ones outside ui/ that open a window
 
 
@@ -137,6 +138,8 @@ sys.meta_path.insert(0, Hidden())
         "inspector.pipeline",
         "inspector.result",
         "inspector.report",
+        "inspector.pages",
+        "inspector.api",
         "inspector.cli",
     ],
 )
