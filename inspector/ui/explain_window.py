@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QTextDocument
+from PySide6.QtGui import QPalette, QTextDocument
 from PySide6.QtWidgets import QDialog, QFrame, QTextBrowser, QVBoxLayout, QWidget
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class ExplainWindow(QDialog):
         self._page = QTextBrowser()
         self._page.setAccessibleName("Explanation")
         self._page.setFrameShape(QFrame.Shape.NoFrame)
+        self._page.viewport().setBackgroundRole(QPalette.ColorRole.AlternateBase)
         self._page.document().setDocumentMargin(18)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

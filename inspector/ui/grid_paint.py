@@ -59,7 +59,7 @@ class CellDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         cell, colors = Cell(index.row(), index.column()), self._colors
-        rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs leave out what QStyleOption holds
+        rect: QRect = option.rect
         token_id = self._model.id_at(*cell)
         if token_id is None:
             pen = QPen(colors.border, 1, Qt.PenStyle.DashLine)

@@ -50,7 +50,7 @@ class StageStrip(QWidget):
         self.text_box = StageBox(TEXT, session)
         self.boxes = {stage: StageBox(name, session) for stage, name in NAMES.items()}
         for box in (self.text_box, *self.boxes.values()):
-            layout.addWidget(box, 1)
+            layout.addWidget(box, 4 if box.text().endswith("embedding") else 3)  # long names get more room
         self.boxes[Stage.SEGMENT_EMBEDDING].hide()
         session.result_changed.connect(self._show_result)
         if session.result is not None:

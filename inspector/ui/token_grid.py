@@ -5,27 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractItemView,
-    QAbstractSpinBox,
-    QFrame,
-    QSpinBox,
-    QTableView,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QFrame, QTableView, QWidget
 
 from inspector.diagnosis import Cell, Severity, Stage
 from inspector.ui import marks, theme
-from inspector.ui.grid_model import GridModel
+from inspector.ui.batch_pager import BatchPager
+from inspector.ui.grid_model import GridModel, Index
 from inspector.ui.grid_paint import CellDelegate, QuietHeader
 from inspector.ui.panel import Muted, Panel, plain_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PySide6.QtCore import QEvent
 
     from inspector.diagnosis import Diagnosis
@@ -97,7 +87,7 @@ class TokenGrid(QTableView):
 
     # ---- what the hand does --------------------------------------------------------------------------------------
 
-    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         if current.isValid():
             self._session.set_cell(current.row(), current.column())
@@ -175,7 +165,8 @@ class BatchPanel(Panel):
     """The batch, where it lies among all batches, and the way to the others.
 
     Attributes:
-        actions_of_pager: first, previous, next and last batch, with their shortcuts, for a menu.
+        grid: the cells.
+        pager: the way to the other batches.
 
     Signals: none; what is chosen goes to the session.
     """
@@ -189,20 +180,8 @@ class BatchPanel(Panel):
         self._samples = _Elided()
         self.header.insertWidget(2, self._samples, 1)
         self.header.setStretch(1, 0)  # the line of samples takes all there is
-        first = self._action("First batch", "«", "Ctrl+Shift+PgUp", self._go_first)
-        previous = self._action("Previous batch", "‹", "Ctrl+PgUp", self._go_previous)
-        following = self._action("Next batch", "›", "Ctrl+PgDown", self._go_next)
-        last = self._action("Last batch", "»", "Ctrl+Shift+PgDown", self._go_last)
-        self.actions_of_pager = (first, previous, following, last)
-        self._number = QSpinBox(minimum=1, maximum=1, keyboardTracking=False)
-        self._number.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
-        self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._number.setAccessibleName("Batch number")
-        self._number.setToolTip("Number of the batch: type one, or use the arrow keys")
-        self._number.valueChanged.connect(self._on_number)
-        self.header.setSpacing(4)
-        for widget in (*map(_button, (first, previous)), self._number, *map(_button, (following, last))):
-            self.header.addWidget(widget)
+        self.pager = BatchPager(session)
+        self.header.addWidget(self.pager)
         self._verdict = plain_label()
         self._verdict.setWordWrap(True)
         self._verdict.hide()
@@ -211,62 +190,10 @@ class BatchPanel(Panel):
         session.result_changed.connect(self._show_result)
         self._show_result(session.result)
 
-    def _action(self, text: str, sign: str, keys: str, go: Callable[[], None]) -> QAction:
-        action = QAction(text, self)
-        action.setIconText(sign)
-        action.setShortcut(QKeySequence(keys))
-        action.setToolTip(f"{text} ({QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)})")
-        action.triggered.connect(go)
-        self.addAction(action)
-        return action
-
-    # ---- what the hand does --------------------------------------------------------------------------------------
-
-    @property
-    def _batch(self) -> int:
-        return self._session.result.batch if self._session.result is not None else 0
-
-    @Slot()
-    def _go_first(self) -> None:
-        self._session.set_batch(0)
-
-    @Slot()
-    def _go_previous(self) -> None:
-        self._session.set_batch(self._batch - 1)
-
-    @Slot()
-    def _go_next(self) -> None:
-        self._session.set_batch(self._batch + 1)
-
-    @Slot()
-    def _go_last(self) -> None:
-        if self._session.result is not None:
-            self._session.set_batch(self._session.result.batches - 1)
-
-    @Slot(int)
-    def _on_number(self, number: int) -> None:
-        self._session.set_batch(number - 1)
-
-    # ---- what the session says -----------------------------------------------------------------------------------
-
     @Slot(object)
     def _show_result(self, result: Result | None) -> None:
         self.title.setText(_where(result))
         self._samples.setText(_which_samples(result))
-        batches, batch = (result.batches, result.batch) if result is not None else (0, 0)
-        first, previous, following, last = self.actions_of_pager
-        for action in (first, previous):
-            action.setEnabled(batch > 0)
-        for action in (following, last):
-            action.setEnabled(batch < batches - 1)
-        self._number.blockSignals(True)
-        if self._number.maximum() != max(1, batches):
-            self._number.setMaximum(max(1, batches))
-            digits = max(4, len(str(batches)) + 1)
-            self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("0" * digits) + 14)
-        self._number.setValue(batch + 1)
-        self._number.setEnabled(batches > 1)
-        self._number.blockSignals(False)
         self._show_verdict(result)
 
     def _show_verdict(self, result: Result | None) -> None:
@@ -301,14 +228,6 @@ class _Elided(Muted):
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
         painter.end()
-
-
-def _button(action: QAction) -> QToolButton:
-    button = QToolButton()
-    button.setDefaultAction(action)
-    button.setAccessibleName(action.text())
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    return button
 
 
 def _where(result: Result | None) -> str:
