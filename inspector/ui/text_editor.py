@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from inspector.ui.text_units import characters_before, displayed, unit_count, units_before
 
+LARGER = 1.5  # points than the window's labels: a text is read, not glanced at
+
 
 class Edit(NamedTuple):
     """The characters from `start` on were `old` and are `new`."""
@@ -43,7 +45,11 @@ class TextEditor(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.viewport().setBackgroundRole(QPalette.ColorRole.AlternateBase)  # a page of the panel, not a field in it
-        self.document().setDocumentMargin(0)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # lines are wrapped
+        self.document().setDocumentMargin(2)  # room for the caret
+        font = self.font()
+        font.setPointSizeF(font.pointSizeF() + LARGER)
+        self.setFont(font)
         self.document().contentsChange.connect(self._on_contents_change)
         self.textChanged.connect(self._on_text_changed)
 

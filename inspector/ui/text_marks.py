@@ -24,9 +24,9 @@ MOST_MARKS = 200
 
 
 class Span(NamedTuple):
-    """The characters `start` to `end` - 1, which hold the token `index` (of a run of tokens, the first)."""
+    """The characters `start` to `end` - 1, which hold the token `token` (of a run of tokens, the first)."""
 
-    index: int
+    token: int
     start: int
     end: int
 
@@ -95,8 +95,8 @@ def marks(
         start, end = max(start, first), min(end, last)
         if start < end:
             selection = QTextEdit.ExtraSelection()
-            selection.cursor = editor.selecting(start - first, end - first)  # type: ignore[attr-defined]
-            selection.format = look  # type: ignore[attr-defined]
+            selection.cursor = editor.selecting(start - first, end - first)
+            selection.format = look
             made.append(selection)
 
     runs = batch_runs(result.grid)
@@ -107,8 +107,8 @@ def marks(
             mark(before, after, _muted(colors))
         washes = _wash(colors.token_wash), _wash(colors.position_wash)
         for span in token_spans(tokens, runs) if sum(b - a for a, b in runs) <= MOST_MARKS else spans:
-            if span.index != chosen:
-                mark(span.start, span.end, washes[span.index % 2])
+            if span.token != chosen:
+                mark(span.start, span.end, washes[span.token % 2])
     if chosen is not None:
         mark(*tokens.span(chosen, chosen + 1), _chosen(colors))
     return made

@@ -1,0 +1,87 @@
+"""The row above the panels: the file, the sizes to begin with, the tokenizer, and what the layers are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
+
+from inspector.presets import PRESETS
+from inspector.ui.panel import Muted
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QAction
+
+    from inspector.config import InputConfig
+    from inspector.ui.session import Session
+
+SPECIAL_TOKENS = {
+    "plain": "gpt2, <|endoftext|> is plain text",
+    "special": "gpt2, <|endoftext|> is one token",
+    "refuse": "gpt2, <|endoftext|> is refused",
+}
+
+
+class TopRow(QWidget):
+    """Buttons for two of the window's actions, the session's preset and tokenizer, and its facts in a line."""
+
+    def __init__(self, session: Session, open_file: QAction, save: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.open_button = QPushButton("Open…")
+        self.open_button.setToolTip("Open an inspection or a text (Ctrl+O)")
+        self.open_button.clicked.connect(open_file.trigger)
+        self.save_button = QPushButton("Save")
+        self.save_button.setToolTip("Save this inspection (Ctrl+S)")
+        self.save_button.clicked.connect(save.trigger)
+        self.presets = QComboBox()
+        self.presets.setAccessibleName("Preset")
+        self.presets.setToolTip("Well-known sizes of the two layers")
+        self.presets.setPlaceholderText("Sizes of your own")
+        self.presets.addItems([preset.name for preset in PRESETS])
+        self.presets.activated.connect(self._on_preset)
+        self.tokenizer = QComboBox()
+        self.tokenizer.setAccessibleName("Tokenizer, and what becomes of the text of its special token")
+        self.tokenizer.setToolTip("What becomes of the text <|endoftext|>")
+        for value, words in SPECIAL_TOKENS.items():
+            self.tokenizer.addItem(words, value)
+        self.tokenizer.activated.connect(self._on_tokenizer)
+        self.busy = Muted()
+        self.facts = Muted()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        for widget in (self.open_button, self.save_button, self.presets, self.tokenizer):
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        layout.addWidget(self.busy)
+        layout.addSpacing(16)
+        layout.addWidget(self.facts)
+        session.config_changed.connect(self._show_config)
+        session.busy_changed.connect(self._show_busy)
+        self._show_config(session.config)
+
+    @Slot(object)
+    def _show_config(self, config: InputConfig) -> None:
+        sizes = config.resolved()
+        fitting = [p for p in PRESETS if all(sizes.value(name) == value for name, value in p.values.items())]
+        self.presets.setCurrentIndex(PRESETS.index(fitting[0]) if fitting else -1)
+        self.tokenizer.setCurrentIndex(self.tokenizer.findData(config.tokenizer.special_tokens))
+        dtypes = dict.fromkeys(layer.dtype for layer in (config.token_embedding, config.position_embedding) if layer)
+        origin = "fresh layers" if config.checkpoint is None else f"layers of {config.checkpoint}"
+        self.facts.setText(f"seed {config.seed} · {' and '.join(dtypes)} · {origin}")
+
+    @Slot(object)
+    def _show_busy(self, words: str) -> None:
+        self.busy.setText(words)
+
+    @Slot(int)
+    def _on_preset(self, index: int) -> None:
+        self._session.set_values(PRESETS[index].values, f"preset {PRESETS[index].name}")
+
+    @Slot(int)
+    def _on_tokenizer(self, index: int) -> None:
+        self._session.set_values(
+            {"tokenizer.special_tokens": self.tokenizer.itemData(index)}, "change of the special token"
+        )
