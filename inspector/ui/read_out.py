@@ -10,7 +10,7 @@ from inspector.ui import theme
 
 LABELS = ("dimension", "token", "position", "sum")
 _WIDEST = ("12287", "−0.00012345678", "−0.00012345678", "−0.00012345678")  # as many digits as a float32 needs
-_USUAL = ("255", "−0.12345678", "−0.12345678", "−0.12345678")
+_USUAL = ("12287", "−0.12345678", "−0.12345678", "−0.12345678")
 _GAP = 5  # between a label and its value
 
 

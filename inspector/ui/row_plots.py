@@ -157,13 +157,13 @@ class RowsPanel(Panel):
         self._x = np.arange(0)
         self._rows = _NO_ROWS
         self.read_out = ReadOut()
-        self.fit_button = QPushButton("Fi&t")
+        self.fit_button = QPushButton("F&it")
         self.fit_button.setCheckable(True)
+        self.fit_button.setFixedWidth(self.fit_button.fontMetrics().horizontalAdvance("Fit") + 24)
         self.fit_button.setToolTip("Let the y axes fit this cell alone, instead of every cell of the batch")
         self.header.addWidget(self.read_out)
         self.header.addWidget(self.fit_button)
         self.view = RowsView()
-        self.view.setToolTip("")
         self.body.addWidget(self.view, 1)
         self.setFocusProxy(self.view)
         self.fit_button.toggled.connect(self._on_fit_toggled)
@@ -241,7 +241,7 @@ class RowsPanel(Panel):
         self.view.set_width(max(widths))
 
     def _show_limits(self) -> None:
-        """Fix the y axes once for a trace, so that cells can be compared; or to the chosen cell, where that is wanted."""
+        """Fix the y axes once for a trace, so that cells can be compared; or to the chosen cell, if so wanted."""
         trace = self._session.rows.trace
         for kind, plot in self.view.plots.items():
             values = getattr(self._rows, kind)

@@ -1,0 +1,250 @@
+"""The layers and the loader as Python writes them, every argument a field."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from inspector.config import PositionEmbeddingConfig, SegmentEmbeddingConfig
+from inspector.diagnosis import SEVERITY_ORDER, Severity
+from inspector.ui import theme
+from inspector.ui.arguments import ARGUMENTS, CHOICES, DTYPES, MORE_LINES, SWITCHES
+from inspector.ui.fields import CheckField, ChoiceField, Mark, Tinted
+from inspector.ui.number_field import NumberField
+from inspector.ui.panel import Muted, Panel
+
+if TYPE_CHECKING:
+    from inspector.ui.session import Session
+
+LAYER_COLORS = {"tok_emb": "token", "pos_emb": "position"}
+
+Field = NumberField | ChoiceField | CheckField
+
+
+class LayersPanel(Panel):
+    """The arguments of the two constructors and of the loader; the less usual ones are folded away."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__("Layers", parent)
+        self._session = session
+        self._fields: dict[str, Field] = {}
+        self._more: QWidget | None = None
+        self._tables: dict[str, Any] = {
+            "position_embedding": PositionEmbeddingConfig(),
+            "segment_embedding": SegmentEmbeddingConfig(),
+        }
+        self._complaint = Tinted("", "fault")
+        self.header.insertWidget(1, self._complaint)
+        self.header.removeWidget(self.info)
+        self.info.deleteLater()
+        self.more_button = QPushButton("More")
+        self.more_button.setCheckable(True)
+        self.more_button.setToolTip("Show every argument: padding_idx, max_norm, dtype, offset, seeds, segment table")
+        self.more_button.setFixedWidth(self.more_button.fontMetrics().horizontalAdvance("▲ More") + 24)
+        self.more_button.toggled.connect(self._on_more_toggled)
+        self.header.addWidget(Muted("embedding dim"))
+        self.header.addWidget(self._number("embedding_dim"))
+        self.header.addWidget(self.more_button)
+        self.body.addLayout(self._layer_line("tok_emb", "token_embedding", "v&ocab_size", "ou&tput_dim"))
+        self.body.addLayout(self._layer_line("pos_emb", "position_embedding", "&context_length", "out&put_dim"))
+        self.body.addLayout(self._loader_line())
+        self.setFocusProxy(self._fields["token_embedding.num_embeddings"])
+        session.config_changed.connect(self._on_config_changed)
+        session.result_changed.connect(self._on_verdict_changed)
+        session.diagnosis_changed.connect(self._on_verdict_changed)
+        self._show_config()
+        self._show_marks()
+
+    def field(self, name: str) -> Field:
+        """Return the field of an argument, by its dotted name; the folded ones are made when first asked for."""
+        if name not in self._fields:
+            self._make_more()
+        return self._fields[name]
+
+    # ---- lines of code -------------------------------------------------------------------------------------------
+
+    def _layer_line(self, name: str, layer: str, rows: str, width: str) -> QHBoxLayout:
+        rows_field, width_field = self._number(f"{layer}.num_embeddings"), self._number(f"{layer}.embedding_dim")
+        names = [_buddy(Muted(f"{rows},"), rows_field), _buddy(Muted(width), width_field)]
+        line = _line(_word(name), "= nn.Embedding(", rows_field, ",", width_field, ")", 10, *names)
+        line.addStretch(1)
+        return line
+
+    def _loader_line(self) -> QHBoxLayout:
+        parts: list[QWidget | str | int] = ["loader ", "= DataLoader("]
+        for name, label in (("batch_size", "&batch_size="), ("max_length", "&max_length="), ("stride", "st&ride=")):
+            field = self._number(f"loader.{name}")
+            parts += [_buddy(QLabel(label), field), field]
+        parts += [self._make("loader.shuffle"), self._make("loader.drop_last"), ")"]
+        line = _line(*parts)
+        line.addStretch(1)
+        return line
+
+    def _make_more(self) -> None:
+        """Make the folded lines: not at the start, which they would slow down."""
+        if self._more is not None:
+            return
+        self._more = QWidget()
+        lines = QVBoxLayout(self._more)
+        lines.setContentsMargins(0, 2, 0, 0)
+        lines.setSpacing(self.body.spacing())
+        for words in MORE_LINES:
+            parts = [part.strip() for part in re.split(r"({.+?}|\w+_emb)", words) if part.strip()]
+            line = _line(*(self._make(part[1:-1]) if part.startswith("{") else _word(part) for part in parts))
+            line.addStretch(1)
+            lines.addLayout(line)
+        self._more.hide()
+        self.body.addWidget(self._more)
+        self._show_config()
+        self._show_marks()
+
+    def _make(self, name: str) -> Field:
+        if name in ARGUMENTS:
+            return self._number(name)
+        return self._choice(name) if name in CHOICES else self._switch(name)
+
+    def _number(self, name: str) -> NumberField:
+        argument = ARGUMENTS[name]
+        field = NumberField(
+            optional=argument.optional, whole=argument.whole, least=argument.least, digits=argument.digits
+        )
+        field.setAccessibleName(argument.label)
+        field.set_hint(f"{argument.hint}\nLegal: {argument.legal}.")
+        field.value_changed.connect(partial(self._session.set_value, name))
+        field.complaint_changed.connect(self._on_complaint_changed)
+        field.editingFinished.connect(self._session.finish_edit)
+        field.undo_wanted.connect(self._on_undo_wanted)
+        field.redo_wanted.connect(self._on_redo_wanted)
+        self._fields[name] = field
+        return field
+
+    def _choice(self, name: str) -> ChoiceField:
+        field = ChoiceField(DTYPES)
+        label, hint = CHOICES[name]
+        field.setAccessibleName(label)
+        field.set_hint(hint)
+        field.textActivated.connect(partial(self._set_at_once, name))
+        self._fields[name] = field
+        return field
+
+    def _switch(self, name: str) -> CheckField:
+        text, hint = SWITCHES[name]
+        field = CheckField(text)
+        field.setAccessibleName(text.replace("&", ""))
+        field.set_hint(hint)
+        field.clicked.connect(partial(self._on_switched, name))
+        self._fields[name] = field
+        return field
+
+    # ---- gestures ------------------------------------------------------------------------------------------------
+
+    def _set_at_once(self, name: str, value: Any) -> None:
+        self._session.finish_edit()
+        self._session.set_value(name, value)
+        self._session.finish_edit()
+
+    def _on_switched(self, name: str, on: bool) -> None:
+        self._set_at_once(name, (self._tables[name] if on else None) if name in self._tables else on)
+
+    @Slot()
+    def _on_undo_wanted(self) -> None:
+        self._session.undo_stack.undo()
+        self._session.finish_edit()
+
+    @Slot()
+    def _on_redo_wanted(self) -> None:
+        self._session.undo_stack.redo()
+        self._session.finish_edit()
+
+    @Slot(object)
+    def _on_complaint_changed(self, _: object) -> None:
+        complaints = [f.complaint for f in self._fields.values() if isinstance(f, NumberField) and f.complaint]
+        self._complaint.setText(f"▲ {complaints[0]}" if complaints else "")
+
+    @Slot(bool)
+    def _on_more_toggled(self, on: bool) -> None:
+        if on:
+            self._make_more()
+        if self._more is not None:
+            self._more.setVisible(on)
+        self._show_marks()
+
+    @Slot(object)
+    def _on_config_changed(self, _: object) -> None:
+        self._show_config()
+
+    @Slot(object)
+    def _on_verdict_changed(self, _: object) -> None:
+        self._show_marks()
+
+    # ---- what is shown -------------------------------------------------------------------------------------------
+
+    def _show_config(self) -> None:
+        config = self._session.config.resolved()
+        for name in self._tables:
+            self._tables[name] = getattr(self._session.config, name) or self._tables[name]
+        for name, field in self._fields.items():
+            value = config.value(name)
+            if isinstance(field, NumberField):
+                field.set_value(value)
+            elif isinstance(field, ChoiceField):
+                field.setCurrentText(value or DTYPES[0])
+            else:
+                field.setChecked(value is not None and value is not False)
+            section, _, inner = name.partition(".")
+            if inner and section in self._tables:
+                field.setEnabled(getattr(config, section) is not None)
+
+    def _show_marks(self) -> None:
+        """Mark what the diagnoses name: errors and warnings always, notes only while they are chosen."""
+        marks: dict[str, Mark] = {}
+        result, chosen = self._session.result, self._session.diagnosis
+        diagnoses = result.diagnoses if result else ()
+        for diagnosis in sorted(diagnoses, key=lambda d: (d != chosen, SEVERITY_ORDER[d.severity])):
+            if diagnosis.severity is not Severity.NOTE or diagnosis == chosen:
+                for name in diagnosis.fields:
+                    marks.setdefault(name, Mark(diagnosis.severity, diagnosis.message, diagnosis == chosen))
+        folded = self._more is None or not self._more.isVisibleTo(self)
+        if folded and any(m.chosen and self._is_folded(name) for name, m in marks.items()):
+            self.more_button.setChecked(True)  # shows the marks again
+            return
+        for name, field in self._fields.items():
+            field.set_mark(marks.get(name))
+        hidden = [m for name, m in marks.items() if folded and self._is_folded(name)]
+        self.more_button.setText("▲ More" if hidden else "More")
+
+    def _is_folded(self, name: str) -> bool:
+        argument = name in ARGUMENTS or name in SWITCHES or name in CHOICES
+        made = self._fields.get(name)
+        return argument and (made is None or (self._more is not None and self._more.isAncestorOf(made)))
+
+
+def _line(*parts: QWidget | str | int) -> QHBoxLayout:
+    """Return a line of code: words in the fixed-width face, fields, and gaps of so many pixels."""
+    line = QHBoxLayout()
+    line.setSpacing(4)
+    for part in parts:
+        if isinstance(part, int):
+            line.addSpacing(part)
+            continue
+        widget = QLabel(part) if isinstance(part, str) else part
+        if isinstance(widget, QLabel) and not isinstance(widget, Muted):
+            widget.setFont(theme.mono_font(-0.5))
+        line.addWidget(widget)
+    return line
+
+
+def _word(text: str) -> QLabel:
+    """Return a word of code: a layer's name in the colour of its curve."""
+    return Tinted(text, LAYER_COLORS[text]) if text in LAYER_COLORS else QLabel(text)
+
+
+def _buddy(label: QLabel, field: QWidget) -> QLabel:
+    """Let the label's mnemonic lead to the field."""
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setBuddy(field)
+    return label
