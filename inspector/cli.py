@@ -94,9 +94,9 @@ def _window(arguments: list[str]) -> int:
 
     from inspector import startup
 
-    missing = startup.missing_system_libraries(os.environ.get("QT_QPA_PLATFORM"))
-    if missing:
-        return _could_not_run(missing)
+    reason = startup.why_no_window()
+    if reason:
+        return _could_not_run(reason)
     from inspector.ui import app
 
     return app.run(args.files, scheme=args.scheme)

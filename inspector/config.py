@@ -5,8 +5,8 @@ A value here may be wrong (a negative size, a width that fits nothing): only `in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,6 +146,8 @@ class InputConfig:
         )
 
 
+_Layer = TypeVar("_Layer", TokenEmbeddingConfig, PositionEmbeddingConfig, SegmentEmbeddingConfig)
+
 _SECTIONS: dict[str, type[Any]] = {
     "tokenizer": TokenizerConfig,
     "loader": LoaderConfig,
@@ -160,11 +162,9 @@ def section_types() -> dict[str, type[Any]]:
     return dict(_SECTIONS)
 
 
-def _filled(layer: Any, rows: int, width: int) -> Any:
-    assert is_dataclass(layer)
-    given_rows, given_width = layer.num_embeddings, layer.embedding_dim  # type: ignore[attr-defined]
+def _filled(layer: _Layer, rows: int, width: int) -> _Layer:
     return replace(
         layer,
-        num_embeddings=rows if given_rows is None else given_rows,
-        embedding_dim=width if given_width is None else given_width,
+        num_embeddings=rows if layer.num_embeddings is None else layer.num_embeddings,
+        embedding_dim=width if layer.embedding_dim is None else layer.embedding_dim,
     )

@@ -21,7 +21,14 @@ SPECIAL_TREATMENTS = ("special", "plain", "refuse")
 _PATHS = ("text_file", "token_ids_file", "checkpoint")
 
 # torch's names for dtypes, and the short ones people write.
-_SAME_DTYPE = {"long": "int64", "int": "int32", "short": "int16", "float": "float32", "double": "float64", "half": "float16"}
+_SAME_DTYPE = {
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+}
 _DTYPES = (
     *("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "complex64", "complex128", "bool"),
     *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
@@ -49,7 +56,9 @@ def read(path: Path) -> InputConfig:
         raise InspectionFileError(f"{path} is not UTF-8 text: it holds byte {data[e.start]:#04x} at {e.start}") from e
     except InspectionFileError as e:
         raise InspectionFileError(f"{path}: {e}") from e
-    beside = {name: str(path.parent / value) for name in _PATHS if (value := getattr(config, name)) is not None}
+    beside: dict[str, Any] = {
+        name: str(path.parent / value) for name in _PATHS if (value := getattr(config, name)) is not None
+    }
     return replace(config, **beside)
 
 
@@ -101,7 +110,9 @@ def from_mapping(values: Mapping[str, Any]) -> InputConfig:
         stated.add(key)
     sources = [name for name in SOURCES if made.get(name) is not None]
     if len(sources) > 1:
-        raise InspectionFileError(f"{' and '.join(sources)} are given; IDs come from exactly one of {', '.join(SOURCES)}")
+        raise InspectionFileError(
+            f"{' and '.join(sources)} are given; IDs come from exactly one of {', '.join(SOURCES)}"
+        )
     config = InputConfig(**made, stated=frozenset(stated))
     _refuse_what_is_not_here(config)
     return config
@@ -115,7 +126,8 @@ def _refuse_what_is_not_here(config: InputConfig) -> None:
     if config.token_ids is None and encoding not in AVAILABLE:
         stated = "a text needs a tokenizer" if encoding is None else f"the encoding {encoding!r} is not on this machine"
         raise InspectionFileError(
-            f"tokenizer.encoding: {stated}; a text is encoded with gpt2, and IDs of any tokenizer can be given as token_ids"
+            f"tokenizer.encoding: {stated}; a text is encoded with gpt2, "
+            "and IDs of any tokenizer can be given as token_ids"
         )
 
 
@@ -136,13 +148,14 @@ def changed(config: InputConfig, values: Mapping[str, Any]) -> InputConfig:
 
 def to_mapping(config: InputConfig) -> dict[str, Any]:
     """Return an inspection as the keys and values of its file: what was stated or differs from its default."""
-    default, out = InputConfig(), {"schema": SCHEMA}
+    default = InputConfig()
+    out: dict[str, Any] = {"schema": SCHEMA}
     for f in fields(config):
         value, usual = getattr(config, f.name), getattr(default, f.name)
         if f.name == "stated" or (value == usual and not config.is_stated(f.name)):
             continue
-        if is_dataclass(value):
-            inner = type(value)() if usual is None else usual
+        if is_dataclass(value) and not isinstance(value, type):
+            inner = config_values.section_types()[f.name]()
             out[f.name] = {
                 g.name: part
                 for g in fields(value)
@@ -198,14 +211,21 @@ def _checked(key: str, value: Any, owner: type[Any]) -> Any:
         return _dtype(key, value)
     if field == "special_tokens" and value not in SPECIAL_TREATMENTS:
         raise InspectionFileError(f"{key} must be one of {', '.join(SPECIAL_TREATMENTS)}, not {value!r}")
-    fits = {"str": str, "bool": bool, "int": int, "float": (int, float), "Number": (int, float)}[allowed[0]]
+    types: dict[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float), "Number": (int, float)}
+    fits = types[allowed[0]]
     if not isinstance(value, fits) or (isinstance(value, bool) and allowed[0] != "bool"):
         raise _wrong(key, allowed, value)
     return value
 
 
 def _wrong(key: str, allowed: list[str], value: Any) -> InspectionFileError:
-    names = {"str": "a text", "bool": "true or false", "int": "a whole number", "float": "a number", "Number": "a number"}
+    names = {
+        "str": "a text",
+        "bool": "true or false",
+        "int": "a whole number",
+        "float": "a number",
+        "Number": "a number",
+    }
     wanted = names.get(allowed[0], "a list of numbers") + (" or null" if "None" in allowed else "")
     return InspectionFileError(f"{key} must be {wanted}, not {_kind(value)}")
 

@@ -127,9 +127,10 @@ def _targets(facts: Facts) -> tuple[tuple[int, ...], ...] | None:
 
 def _grid(facts: Facts) -> Grid:
     if facts.given is not None:
-        rows = tuple(tuple(row) for row in facts.given.rows())
-        width = max((len(row) for row in rows), default=0)
-        return Grid(rows, (), (None,) * len(rows), tuple(range(len(rows))), len(rows), width, facts.batch is not None)
+        given = tuple(tuple(row) for row in facts.given.rows())
+        width = max((len(row) for row in given), default=0)
+        samples = list(range(len(given)))
+        return Grid(given, (), (None,) * len(given), tuple(samples), len(given), width, facts.batch is not None)
     plan, tokens = facts.plan, facts.tokens
     if tokens is None:
         return Grid()
@@ -214,12 +215,11 @@ def _shapes(facts: Facts, found: list[Diagnosis]) -> Iterable[StageShape]:
 def _added_shapes(facts: Facts, faulty: set[Stage], *, exchanged: bool) -> Iterable[StageShape]:
     """Yield the shapes of the tables whose rows are added to the token rows."""
     columns = facts.columns
-    position_in = (columns,) if columns is not None else None
-    if facts.positions is not None:
-        position_in = facts.positions.shape
+    line = (columns,) if columns is not None else None
+    position_in: tuple[int, ...] | None = line if facts.positions is None else facts.positions.shape
     for stage, layer, went_in in (
         (Stage.POSITION_EMBEDDING, facts.position_layer, position_in),
-        (Stage.SEGMENT_EMBEDDING, facts.config.segment_embedding, (columns,) if columns is not None else None),
+        (Stage.SEGMENT_EMBEDDING, facts.config.segment_embedding, line),
     ):
         if layer is None:
             yield StageShape(stage, None, None, None, Status.UNUSED)

@@ -51,7 +51,7 @@ class LayerRecipe:
 
 
 def is_size(value: object) -> bool:
-    """Return whether a constructor makes a usable table of this size: a whole number of at least 1 that fits 64 bits."""
+    """Return whether a constructor makes a usable table of this size: a whole number from 1 that fits 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**63
 
 

@@ -108,20 +108,20 @@ class Result:
 
     def explain(self) -> str:
         """Return the report as text."""
-        from inspector import report
+        from inspector.report import text
 
-        return report.text(self)
+        return text(self)
 
     def to_json(self) -> str:
         """Return the report as JSON (the schema of the inspection report, version 1)."""
-        from inspector import report
+        from inspector.report import json_text
 
-        return report.json_text(self)
+        return json_text(self)
 
     def _repr_html_(self) -> str:
-        from inspector import report
+        from inspector.report import html
 
-        return report.html(self)
+        return html(self)
 
 
 def _array(rows: tuple[tuple[int, ...], ...] | None) -> NDArray[np.int64] | None:
