@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 # Importing a module registers its faults.
-from inspector.checks import files, ids, loader, padding, position_table, segments, sizes, text, token_table, widths  # noqa: F401
+from inspector.checks import (  # noqa: F401
+    files,
+    ids,
+    loader,
+    padding,
+    position_table,
+    segments,
+    sizes,
+    text,
+    token_table,
+    widths,
+)
 from inspector.checks.registry import FAULTS
 
 if TYPE_CHECKING:
@@ -17,6 +28,8 @@ if TYPE_CHECKING:
 
     from inspector.diagnosis import Diagnosis, Fault, Stage
     from inspector.facts import Facts
+
+__all__ = ["FAULTS", "find", "of", "run"]
 
 FAULTS.sort(key=lambda kind: ("TBEPGSFMX".index(kind.code[0]), kind.code))
 

@@ -62,7 +62,7 @@ def loader_argument_invalid(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     code="B202",
     name="no-sample",
     stage=Stage.DATA_LOADER,
-    torch="no error: the loader is empty (with shuffle=True: ValueError: num_samples should be a positive integer value)",
+    torch="no error: the loader is empty",
     example={"text": "one two three four", "loader": {"batch_size": 1}},
 )
 def no_sample(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
@@ -181,7 +181,7 @@ def tokens_skipped(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         return
     yield kind.diagnosis(
         f"a stride of {plan.stride} is longer than a window of {plan.max_length}: "
-        f"{words.count(plan.skipped_tokens, 'token')} between windows {'is' if plan.skipped_tokens == 1 else 'are'} never read",
+        f"{words.count(plan.skipped_tokens, 'token')} between windows {words.are(plan.skipped_tokens)} never read",
         f"set stride to {plan.max_length}, the length of a window",
         fields=["loader.stride"],
         fix={"loader.stride": plan.max_length},

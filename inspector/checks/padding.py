@@ -64,8 +64,8 @@ def _out_of_range(
     if is_padding_idx(layer.padding_idx, rows):
         return
     yield kind.diagnosis(
-        f"padding_idx {layer.padding_idx} is not one of the {section.partition('_')[0]} table's {words.count(rows, 'row')}: "
-        f"it may be {-rows} to {rows - 1}",
+        f"padding_idx {layer.padding_idx} is not one of the {section.partition('_')[0]} table's "
+        f"{words.count(rows, 'row')}: it may be {-rows} to {rows - 1}",
         "leave padding_idx out, or give the padding token a row of the table",
         fields=[f"{section}.padding_idx"],
         fix={f"{section}.padding_idx": None},
@@ -91,7 +91,8 @@ def padding_on_real_token(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     ever, and nothing says so. `padding_idx=0` is the usual case: 0 is padding in many toy vocabularies and BERT, but
     `!` in GPT-2 and the start token in RoBERTa, whose padding is 1.
 
-    Use the tokenizer's own padding ID, or leave padding_idx out: the attention mask and the loss already ignore padding.
+    Use the tokenizer's own padding ID, or leave padding_idx out: the attention mask and the loss already ignore
+    padding.
     """
     layer = facts.token_layer
     rows = layer.num_embeddings
@@ -137,9 +138,9 @@ def _inner(ids: Sequence[int], padding: int) -> tuple[int, int]:
 def max_norm(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """With max_norm every look-up rewrites the rows it reads.
 
-    A row whose norm is larger than `max_norm` is scaled down *in the weight itself*, during the forward pass, also under
-    `torch.no_grad()` and in evaluation. Two passes over different texts leave different weights; a weight shared with
-    the output layer changes under it; and a backward pass through the weight before the look-up fails with
+    A row whose norm is larger than `max_norm` is scaled down *in the weight itself*, during the forward pass, also
+    under `torch.no_grad()` and in evaluation. Two passes over different texts leave different weights; a weight shared
+    with the output layer changes under it; and a backward pass through the weight before the look-up fails with
     `modified by an inplace operation`.
 
     The rows shown here are those that the look-up returns. Remove max_norm, or scale what the layer gives:
@@ -150,7 +151,7 @@ def max_norm(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if value is None:
         return
     yield kind.diagnosis(
-        f"max_norm {value} makes each look-up rewrite the rows it reads: rows of a larger norm are scaled down for good",
+        f"max_norm {value} makes each look-up rewrite the rows it reads: larger ones are scaled down for good",
         "remove max_norm unless that is meant; to limit norms without changing the table, scale the rows afterwards",
         fields=["token_embedding.max_norm"],
         fix={"token_embedding.max_norm": None},

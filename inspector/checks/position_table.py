@@ -48,13 +48,13 @@ def position_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The text is longer than the position table has rows.
 
     Positions 0 to T - 1 are looked up in `nn.Embedding(context_length, output_dim)`; a window of more than
-    context_length tokens has no row for its last positions. PyTorch says `index out of range in self`, the very words of
-    a token ID that is too large, which is why so many people search for the fault in the tokenizer. On a GPU it is a
+    context_length tokens has no row for its last positions. PyTorch says `index out of range in self`, the very words
+    of a token ID that is too large, which is why so many people search for the fault in the tokenizer. On a GPU it is a
     device-side assert at a later line. A position table that is a *parameter and sliced* (`self.pos[:, :T]`) raises
     nothing at the slice: it is silently short, and the sum fails.
 
-    Some models skip rows: RoBERTa's positions start at padding_idx + 1 = 2, so its 514 rows hold 512 tokens; OPT's at 2.
-    A key-value cache adds the length of the past.
+    Some models skip rows: RoBERTa's positions start at padding_idx + 1 = 2, so its 514 rows hold 512 tokens; OPT's at
+    2. A key-value cache adds the length of the past.
 
     What does not help: changing vocab_size or the tokenizer. For layers made afresh, give the table as many rows as the
     longest window. For a trained model, cut the text (`truncation=True, max_length=...`): rows added to a trained table
@@ -70,12 +70,12 @@ def position_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         return
     rows = int(layer.num_embeddings or 0)
     first = min((int(p) for p in facts.positions.flat()), default=0) if facts.positions else _first(facts)
-    if 0 <= first and last < rows:
+    if first >= 0 and last < rows:
         return
     cells = list(facts.position_cells(lambda p: not 0 <= p < rows)) if alignment(facts) == "one-to-one" else []
     if first < 0:
         yield kind.diagnosis(
-            f"position {first} has no row in the position table, whose rows are {words.rows(rows)}: positions start at 0",
+            f"position {first} has no row in the position table, whose rows are {words.rows(rows)}",
             "use positions from 0; set offset and past_length to 0 or more",
             cells=cells,
             fields=["positions"] if facts.positions else ["position_embedding.offset", "past_length"],
@@ -136,9 +136,10 @@ def _remedy(facts: Facts, needed: int) -> tuple[str, dict[str, Any] | None]:
             )
         return f"the rows are trained: cut the text to {max(0, usable)} tokens rather than adding untrained rows", None
     if facts.positions is not None:
-        return f"use positions below {int(layer.num_embeddings or 0) if layer else 0}, or set context_length to {needed}", {
-            ROWS: needed
-        }
+        return (
+            f"use positions below {int(layer.num_embeddings or 0) if layer else 0}, or set context_length to {needed}",
+            {ROWS: needed},
+        )
     shorter = f"; with trained layers cut the text to {usable} tokens instead" if usable >= 1 else ""
     return f"set context_length to {needed}{shorter}", {ROWS: needed}
 
@@ -163,8 +164,8 @@ def arguments_transposed(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if layer is None or arranged.exchanged or not arranged.position_transposed:
         return
     yield kind.diagnosis(
-        f"the position layer's arguments are exchanged: nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) has "
-        f"{layer.num_embeddings} rows of width {layer.embedding_dim}",
+        f"the position layer's arguments are exchanged: nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) "
+        f"has {layer.num_embeddings} rows of width {layer.embedding_dim}",
         f"write nn.Embedding({layer.embedding_dim}, {layer.num_embeddings}): rows first, then the width",
         fields=[ROWS, WIDTH],
         fix={ROWS: layer.embedding_dim, WIDTH: layer.num_embeddings},

@@ -39,7 +39,11 @@ def segment_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if 0 <= layer.max_id < rows:
         return
     trained = facts.config.checkpoint is not None
-    fix = {"segment_embedding.max_id": 0} if trained or layer.max_id < 0 else {"segment_embedding.num_embeddings": layer.max_id + 1}
+    fix = (
+        {"segment_embedding.max_id": 0}
+        if trained or layer.max_id < 0
+        else {"segment_embedding.num_embeddings": layer.max_id + 1}
+    )
     yield kind.diagnosis(
         f"segment ID {layer.max_id} has no row in the segment table, whose rows are {words.rows(rows)}",
         "use segment ID 0 throughout"

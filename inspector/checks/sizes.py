@@ -31,8 +31,8 @@ _EXPLAINED = "constructor-argument-invalid"
 def token_constructor(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The token layer's constructor is given a size or a dtype that makes no table.
 
-    Sizes are whole numbers of at least 1. A negative one is a `RuntimeError`; a float is a `TypeError`, and comes from a
-    division with `/` (`d_model / 2` is 256.0, `d_model // 2` is 256). Zero rows or width 0 are accepted: the first
+    Sizes are whole numbers of at least 1. A negative one is a `RuntimeError`; a float is a `TypeError`, and comes from
+    a division with `/` (`d_model / 2` is 256.0, `d_model // 2` is 256). Zero rows or width 0 are accepted: the first
     look-up then fails, or every row is empty and nothing ever does. An integer dtype has no normal distribution to be
     initialised from.
 
@@ -95,7 +95,8 @@ def _invalid(
             continue
         field = f"{section}.{argument}"
         yield kind.diagnosis(
-            f"the {layer_name} layer's {name} is {value!r}, but {'a table' if argument == 'num_embeddings' else 'a row'} "
+            f"the {layer_name} layer's {name} is {value!r}, "
+            f"but {'a table' if argument == 'num_embeddings' else 'a row'} "
             "needs a whole number of at least 1",
             f"set {name} to {repair}",
             torch=_said(value, is_rows=argument == "num_embeddings"),
@@ -106,7 +107,8 @@ def _invalid(
     dtype = getattr(layer, "dtype", "float32")
     if dtype not in ITEM_SIZES:
         yield kind.diagnosis(
-            f"the {layer_name} layer's dtype is {dtype}, but rows are floating-point numbers: {words.python_list(list(ITEM_SIZES))}",
+            f"the {layer_name} layer's dtype is {dtype}, but rows are floating-point numbers: "
+            f"{words.python_list(list(ITEM_SIZES))}",
             "set dtype to float32",
             torch=f'RuntimeError: "normal_kernel_cpu" not implemented for {dtype!r}',
             fields=[f"{section}.dtype"],

@@ -79,10 +79,10 @@ def special_token_in_text(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     example={"text": "half of an emoji: \ud83d and so on", "loader": _ONE_SAMPLE},
 )
 def text_not_unicode(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """The text holds halves of characters that no encoding can write.
+    r"""The text holds halves of characters that no encoding can write.
 
     A lone surrogate (U+D800 to U+DFFF) is half of a character. It gets into a Python text when JSON with a cut-off
-    `\\ud83d` is read, when a text is cut in the middle of an emoji by a language that counts in UTF-16, or when a file
+    `\ud83d` is read, when a text is cut in the middle of an emoji by a language that counts in UTF-16, or when a file
     was read with `errors="surrogateescape"`. Such a text cannot be encoded as UTF-8; tiktoken silently puts U+FFFD, the
     replacement character, in its place, so the model sees three tokens of nothing where a character was.
 
@@ -195,8 +195,8 @@ def id_unknown_to_tokenizer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         return
     found = [facts.id_at(cell) for cell in cells]
     yield kind.diagnosis(
-        f"{words.ids(facts, found)} {words.have(found)} a row in the token table (rows {words.rows(rows)}) but no token: "
-        f"the tokenizer's IDs are 0 to {n_vocab - 1}",
+        f"{words.ids(facts, found)} {words.have(found)} a row in the token table (rows {words.rows(rows)}) "
+        f"but no token: the tokenizer's IDs are 0 to {n_vocab - 1}",
         "use IDs of the tokenizer only; if this is an added special token, count it in tokenizer.n_vocab",
         cells=cells,
         fields=["token_ids", "tokenizer.n_vocab"],

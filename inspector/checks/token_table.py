@@ -61,7 +61,9 @@ def token_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         return
     found = [facts.id_at(cell) for cell in cells]
     largest = max(found)
-    message = f"{words.ids(facts, found)} {words.have(found)} no row in the token table, whose rows are {words.rows(rows)}"
+    message = (
+        f"{words.ids(facts, found)} {words.have(found)} no row in the token table, whose rows are {words.rows(rows)}"
+    )
     help_, fix, hints = _remedy(facts, largest)
     yield kind.diagnosis(
         message,
@@ -75,7 +77,7 @@ def token_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 
 def _remedy(facts: Facts, largest: int) -> tuple[str, dict[str, Any] | None, list[str]]:
     """Return what to do about IDs without a row: grow the table, or repair the IDs."""
-    rows, n_vocab = int(facts.token_layer.num_embeddings or 0), facts.n_vocab
+    n_vocab = facts.n_vocab
     name = facts.config.tokenizer.encoding
     trained = facts.config.checkpoint is not None
     hints = []
@@ -88,7 +90,7 @@ def _remedy(facts: Facts, largest: int) -> tuple[str, dict[str, Any] | None, lis
             return "the IDs count from 1 and the rows from 0: subtract 1 from every ID", None, hints
     if trained:
         return (
-            "the rows are trained: use the tokenizer the model was trained with, or resize the table and train the new rows",
+            "the rows are trained: use the tokenizer of this model, or resize the table and train the new rows",
             None,
             hints,
         )
@@ -97,7 +99,9 @@ def _remedy(facts: Facts, largest: int) -> tuple[str, dict[str, Any] | None, lis
         stated = f"the {name} vocabulary" if name else "the tokenizer's vocabulary"
         return f"set vocab_size to {n_vocab}, the size of {stated}", fix, hints
     if "id-equals-row-count" in hints:
-        help_ = f"an ID equal to the number of rows is one too many: set vocab_size to {grown} if a special token was added"
+        help_ = (
+            f"an ID equal to the number of rows is one too many: set vocab_size to {grown} if a special token was added"
+        )
         return f"{help_}, else subtract 1 from IDs that count from 1", fix, hints
     return f"set vocab_size to at least {grown} if these IDs are right, else repair the IDs", fix, hints
 
@@ -132,7 +136,9 @@ def arguments_transposed(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         f"the token layer's arguments are exchanged: nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) has "
         f"{layer.num_embeddings} rows of width {layer.embedding_dim}",
         f"write nn.Embedding({layer.embedding_dim}, {width}): rows first, then the width",
-        torch=words.INDEX_ERROR if not _fits(facts) else "RuntimeError: The size of tensor a must match the size of tensor b",
+        torch=words.INDEX_ERROR
+        if not _fits(facts)
+        else "RuntimeError: The size of tensor a must match the size of tensor b",
         fields=[ROWS, WIDTH],
         fix={ROWS: layer.embedding_dim, WIDTH: width},
         data={"num_embeddings": layer.num_embeddings, "embedding_dim": layer.embedding_dim},
@@ -177,7 +183,8 @@ def layers_exchanged(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         fix |= {WIDTH: position.embedding_dim, "position_embedding.embedding_dim": token.embedding_dim}
         fields += [WIDTH, "position_embedding.embedding_dim"]
     yield kind.diagnosis(
-        f"the two layers have each other's sizes: the token table has {words.count(int(token.num_embeddings or 0), 'row')} "
+        "the two layers have each other's sizes: "
+        f"the token table has {words.count(int(token.num_embeddings or 0), 'row')} "
         f"and the position table {words.count(int(position.num_embeddings or 0), 'row')}",
         f"give vocab_size {position.num_embeddings} to the token layer and context_length {token.num_embeddings} "
         "to the position layer",

@@ -93,7 +93,9 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
 
 def _said(facts: Facts, width: Width) -> str:
     token = next((w.value for w in widths(facts) if w.layer == "token"), width.value)
-    other = width.value if width.layer != "token" else next((w.value for w in widths(facts) if w.layer != "token"), token)
+    other = (
+        width.value if width.layer != "token" else next((w.value for w in widths(facts) if w.layer != "token"), token)
+    )
     if token == other:
         return f"no error, but the sum is {token} wide"
     if 1 in (token, other):
@@ -210,7 +212,8 @@ def dtype_promoted(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The two tables have different dtypes, so the sum has the wider one.
 
     bfloat16 plus float32 is float32: nothing fails, the sum takes twice the memory, and the next layer, if it is
-    bfloat16, complains of `mat1 and mat2 must have the same dtype`. It comes from converting one layer and not the other.
+    bfloat16, complains of `mat1 and mat2 must have the same dtype`. It comes from converting one layer and not the
+    other.
 
         model.to(torch.bfloat16)   # both tables, and the rest
     """

@@ -28,7 +28,7 @@ def rows(number: object) -> str:
 
 
 def ids(facts: Facts, found: Sequence[int]) -> str:
-    """Return "token ID 50085 (' donkey')", or the first few of several: "token IDs 50085 (…), 50200 (…) and 3 others"."""
+    """Return "token ID 50085 (' donkey')", or the first of several: "token IDs 50085 (…), 50200 (…) and 3 others"."""
     distinct = list(dict.fromkeys(found))
     named = [facts.describe_id(i) for i in distinct[:SHOWN_IDS]]
     if len(distinct) == 1:
@@ -37,6 +37,11 @@ def ids(facts: Facts, found: Sequence[int]) -> str:
         return f"token IDs {' and '.join(named)}"
     others = len(distinct) - SHOWN_IDS
     return f"token IDs {', '.join(named)} and {count(others, 'other')}"
+
+
+def are(number: int) -> str:
+    """Return the verb that goes with `count`."""
+    return "is" if number <= 1 else "are"
 
 
 def have(found: Sequence[int]) -> str:
