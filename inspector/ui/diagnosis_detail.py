@@ -77,6 +77,11 @@ class DiagnosisDetail(QScrollArea):
         self._take_colors()
         self.verticalScrollBar().setValue(0)
 
+    def selected_text(self) -> str:
+        """Return what is selected in the words that have the focus."""
+        labels = (self._message, self._help, self._torch)
+        return next((label.selectedText() for label in labels if label.hasFocus()), "")
+
     @Slot(object)
     def _show_proof(self, rows: Rows) -> None:
         result = self._session.result

@@ -121,8 +121,12 @@ class DiagnosisPanel(Panel):
 
     @Slot()
     def _on_copy(self) -> None:
-        if self.diagnosis is not None:
-            QGuiApplication.clipboard().setText(f"{self.diagnosis.message}\n{self.diagnosis.help}")
+        """Copy the words that are selected in the detail, else message and help."""
+        text = self.detail.selected_text()
+        if not text and self.diagnosis is not None:
+            text = f"{self.diagnosis.message}\n{self.diagnosis.help}"
+        if text:
+            QGuiApplication.clipboard().setText(text)
 
     # ---- layout --------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ class StageStrip(QWidget):
         self.boxes = {stage: StageBox(name, session) for stage, name in NAMES.items()}
         for box in (self.text_box, *self.boxes.values()):
             layout.addWidget(box, 4 if box.text().endswith("embedding") else 3)  # long names get more room
+        self.setFocusProxy(self.text_box)
         self.boxes[Stage.SEGMENT_EMBEDDING].hide()
         session.result_changed.connect(self._show_result)
         if session.result is not None:

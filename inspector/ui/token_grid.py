@@ -101,13 +101,14 @@ class TokenGrid(QTableView):
             super().keyPressEvent(event)
 
     def moveCursor(self, action: QAbstractItemView.CursorAction, modifiers: Modifier) -> QModelIndex:
-        """Go where Qt goes, or to the last ID of the row where that cell has none (a sample that is cut short)."""
-        index = super().moveCursor(action, modifiers)
-        if action is not QAbstractItemView.CursorAction.MoveEnd or index.flags() & Qt.ItemFlag.ItemIsEnabled:
-            return index
+        """Go where Qt goes, but End to the last ID there is: rows may differ in length, and cells be missing."""
         rows = self._model.grid.rows
-        row = min(index.row(), len(rows) - 1)
-        return self._model.index(row, len(rows[row]) - 1) if row >= 0 else index
+        if action is not QAbstractItemView.CursorAction.MoveEnd or not any(rows):
+            return super().moveCursor(action, modifiers)
+        row = max(r for r, ids in enumerate(rows) if ids)
+        if not modifiers & Modifier.ControlModifier:
+            row = self.currentIndex().row()
+        return self._model.index(row, len(rows[row]) - 1)
 
     def keyboardSearch(self, search: str) -> None:
         """Do nothing: digits typed in the grid are not a search for an ID."""
@@ -167,6 +168,8 @@ class BatchPanel(Panel):
     Attributes:
         grid: the cells.
         pager: the way to the other batches.
+        samples: which samples the batch holds.
+        verdict: why the loader gives no such batch; hidden where it does.
 
     Signals: none; what is chosen goes to the session.
     """
@@ -177,42 +180,42 @@ class BatchPanel(Panel):
         self.grid = TokenGrid(session)
         self.setFocusProxy(self.grid)
         self.info.hide()
-        self._samples = _Elided()
-        self.header.insertWidget(2, self._samples, 1)
+        self.samples = _Elided()
+        self.header.insertWidget(2, self.samples, 1)
         self.header.setStretch(1, 0)  # the line of samples takes all there is
         self.pager = BatchPager(session)
         self.header.addWidget(self.pager)
-        self._verdict = plain_label()
-        self._verdict.setWordWrap(True)
-        self._verdict.hide()
+        self.verdict = plain_label()
+        self.verdict.setWordWrap(True)
+        self.verdict.hide()
         self.body.addWidget(self.grid, 1)
-        self.body.addWidget(self._verdict)
+        self.body.addWidget(self.verdict)
         session.result_changed.connect(self._show_result)
         self._show_result(session.result)
 
     @Slot(object)
     def _show_result(self, result: Result | None) -> None:
         self.title.setText(_where(result))
-        self._samples.setText(_which_samples(result))
+        self.samples.setText(_which_samples(result))
         self._show_verdict(result)
 
     def _show_verdict(self, result: Result | None) -> None:
         """Say beside the grid why the loader gives no batch, or not this one."""
         found = result.diagnoses if result is not None else ()
         fault = next((d for d in found if d.stage is Stage.DATA_LOADER and d.severity is Severity.ERROR), None)
-        self._verdict.setVisible(fault is not None)
+        self.verdict.setVisible(fault is not None)
         if fault is not None:
-            self._verdict.setText(f"{marks.SIGNS[fault.severity]} {marks.sentence(fault)}")
+            self.verdict.setText(f"{marks.SIGNS[fault.severity]} {marks.sentence(fault)}")
             self._color_verdict()
 
     def _color_verdict(self) -> None:
-        palette = self._verdict.palette()
+        palette = self.verdict.palette()
         palette.setColor(QPalette.ColorRole.WindowText, theme.colors(self.palette()).fault)
-        self._verdict.setPalette(palette)
+        self.verdict.setPalette(palette)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if theme.repaints_on(event) and not self._verdict.isHidden():
+        if theme.repaints_on(event) and not self.verdict.isHidden():
             self._color_verdict()
 
 
