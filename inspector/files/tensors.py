@@ -1,0 +1,114 @@
+"""What a checkpoint of any format looks like to the rest of the program: named tensors, read a few rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from torch import Tensor
+
+
+class Trouble(StrEnum):
+    """Why a file cannot be used; the value is the name of the fault it becomes."""
+
+    UNREADABLE = "file-unreadable"
+    TRUNCATED = "file-truncated"
+    NOT_RECOGNISED = "not-recognised"
+    PICKLE_REFUSED = "pickle-refused"
+
+
+class FileTrouble(Exception):
+    """A file cannot be used.
+
+    Attributes:
+        trouble: the kind of trouble.
+        path: the file.
+        reason: what is wrong with it, in words that follow "the file …": "ends after 1,000 of 4,096 bytes".
+        help: what to do about it.
+    """
+
+    def __init__(self, trouble: Trouble, path: Path | str, reason: str, help: str) -> None:  # noqa: A002
+        super().__init__(f"{path}: {reason}")
+        self.trouble = trouble
+        self.path = str(path)
+        self.reason = reason
+        self.help = help
+
+
+class TensorInfo(NamedTuple):
+    """A tensor as its file declares it.
+
+    `shape` is that of its values: of a quantised table, what it has after dequantisation. `dtype` is torch's name
+    ("bfloat16", "float8_e4m3fn"), or the quantisation's ("Q4_K", "4-bit, groups of 64"), and `quantised` says which.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    quantised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Which of several files these tensors came from: `present` of `expected` files were there."""
+
+    present: int = 1
+    expected: int = 1
+
+
+class TensorFile(Protocol):
+    """An open checkpoint. Opening it read its header alone; values are read when rows are asked for.
+
+    Attributes:
+        path: the file, or the folder or index it was reached through.
+        format: its name for people: "safetensors", "PyTorch", "GGUF".
+        tensors: what it declares, by name.
+        settings: what the file itself says of the model (nanoGPT's `model_args`, GGUF's keys), else empty.
+        shards: which part of a sharded checkpoint it is.
+    """
+
+    path: Path
+    format: str
+    tensors: Mapping[str, TensorInfo]
+    settings: Mapping[str, Any]
+    shards: Shards
+
+    def rows(self, name: str, indices: Sequence[int]) -> Tensor:
+        """Return rows of a tensor of two axes, (indices, width), in the stored dtype (float32 once dequantised).
+
+        Only these rows are read.
+
+        Raises:
+            FileTrouble: the file was changed, cut or taken away since it was opened.
+        """
+        ...
+
+    def columns(self, name: str, indices: Sequence[int]) -> Tensor:
+        """Return columns of a tensor of two axes as rows, (indices, height): rows of a table stored transposed.
+
+        Raises:
+            FileTrouble: the file was changed, cut or taken away since it was opened.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A checkpoint and what lies beside it: its `config.json`, its tokenizer's file; None and empty where there is none.
+
+    `path` is what the person named.
+    """
+
+    path: Path
+    file: TensorFile
+    config: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Path | None = None
