@@ -150,7 +150,7 @@ class Switch(NamedTuple):
 
 SWITCHES = {
     "loader.shuffle": Switch("sh&uffle", "Whether the samples come in a random order."),
-    "loader.drop_last": Switch("drop_&last", "Whether a last batch that is not full is left out."),
+    "loader.drop_last": Switch("drop_l&ast", "Whether a last batch that is not full is left out."),
     "position_embedding": Switch("position table", "Whether the model has a table of absolute positions."),
     "segment_embedding": Switch("segment table", "Whether the model has a third table, for segments, as BERT has."),
 }

@@ -37,8 +37,8 @@ class LayersPanel(Panel):
             "position_embedding": PositionEmbeddingConfig(),
             "segment_embedding": SegmentEmbeddingConfig(),
         }
-        self._complaint = Tinted("", "fault")
-        self.header.insertWidget(1, self._complaint)
+        self.complaint = Tinted("", "fault")
+        self.header.insertWidget(1, self.complaint)
         self.header.removeWidget(self.info)
         self.info.deleteLater()
         self.more_button = QPushButton("More")
@@ -136,7 +136,7 @@ class LayersPanel(Panel):
         field = CheckField(text)
         field.setAccessibleName(text.replace("&", ""))
         field.set_hint(hint)
-        field.clicked.connect(partial(self._on_switched, name))
+        field.switched.connect(partial(self._on_switched, name))
         self._fields[name] = field
         return field
 
@@ -147,7 +147,7 @@ class LayersPanel(Panel):
         self._session.set_value(name, value)
         self._session.finish_edit()
 
-    def _on_switched(self, name: str, on: bool) -> None:
+    def _on_switched(self, name: str, on: object) -> None:
         self._set_at_once(name, (self._tables[name] if on else None) if name in self._tables else on)
 
     @Slot()
@@ -163,7 +163,7 @@ class LayersPanel(Panel):
     @Slot(object)
     def _on_complaint_changed(self, _: object) -> None:
         complaints = [f.complaint for f in self._fields.values() if isinstance(f, NumberField) and f.complaint]
-        self._complaint.setText(f"▲ {complaints[0]}" if complaints else "")
+        self.complaint.setText(f"▲ {complaints[0]}" if complaints else "")
 
     @Slot(bool)
     def _on_more_toggled(self, on: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QPolygonF, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QWidget
 
@@ -116,10 +116,17 @@ class ChoiceField(QComboBox):
 
 
 class CheckField(QCheckBox):
-    """An argument that is True or False."""
+    """An argument that is True or False.
+
+    Signals:
+        switched(object): the person has switched it, a bool.
+    """
+
+    switched = Signal(object)
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
+        self.clicked.connect(self._on_clicked)
         self.mark: Mark | None = None
         self._hint = ""
         self.setFont(theme.mono_font(-0.5))
@@ -135,6 +142,10 @@ class CheckField(QCheckBox):
             self.mark = mark
             describe(self, self._hint, mark)
             self.update()
+
+    @Slot(bool)
+    def _on_clicked(self, on: bool) -> None:
+        self.switched.emit(on)
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())

@@ -25,8 +25,8 @@ from inspector.ui.fields import MARK_ROOM, Mark, describe, paint_frame
 
 LONGEST = 40  # characters: Python refuses to read a number of thousands of digits
 SAID = 20  # characters of what was typed that a complaint repeats
-_WHOLE = re.compile(r"[+-]?(\d+(_\d+)*|\d{1,3}(,\d{3})+|\d{1,3}( \d{3})+)")
-_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?(\d+(_\d+)*|\d{1,3}(,\d{3})+|\d{1,3}( \d{3})+)", re.ASCII)
+_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?", re.ASCII)
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "×": "*"})
 
 
