@@ -39,9 +39,9 @@ class Settings(NamedTuple):
 class FoundTable(NamedTuple):
     """A table and how it was found.
 
-    `rows` and `width` are its sizes as a look-up needs them: exchanged where it is stored `transposed`. `prefix` is what
-    a wrapper put in front of its name. `tied` says that the output layer's weight stands for it. `empty` is a table
-    saved without its values, by a partitioned save. `offset` is how many rows positions skip.
+    `rows` and `width` are its sizes as a look-up needs them: exchanged where it is stored `transposed`. `prefix` is
+    what a wrapper put in front of its name. `tied` says that the output layer's weight stands for it. `empty` is a
+    table saved without its values, by a partitioned save. `offset` is how many rows positions skip.
     """
 
     role: Role
@@ -180,11 +180,11 @@ def _named(
 
 def _picked(tensors: Mapping[str, TensorInfo], chosen: Mapping[Role, str], role: Role) -> FoundTable | None:
     name = chosen.get(role)
-    return _table(tensors[name], role, "you chose it") if name in tensors else None
+    return _table(tensors[name], role, "you chose it") if name is not None and name in tensors else None
 
 
 def _matching(tensors: Mapping[str, TensorInfo], known: Sequence[str]) -> list[str]:
-    order = {name: min((i for i, k in enumerate(known) if _ends_with(name, k)), default=None) for name in tensors}
+    order = {name: next((i for i, k in enumerate(known) if _ends_with(name, k)), None) for name in tensors}
     return sorted((n for n, i in order.items() if i is not None), key=lambda n: (order[n], len(n), n))
 
 
