@@ -70,7 +70,7 @@ class DiagnosisDetail(QScrollArea):
             self._message.setFont(font)
             self._message.setText(marks.sentence(diagnosis))
             self._message.setAccessibleName(f"{marks.WORDS[diagnosis.severity]}: {diagnosis.message}")
-            self._help.setText(_full_stop(diagnosis.help))
+            self._help.setText(marks.advice(diagnosis))
             self._help.setVisible(bool(diagnosis.help))
             self._torch.setText(_torch_says(diagnosis))
             self._torch.setVisible(bool(self._torch.text()))
@@ -161,11 +161,6 @@ def _tint(label: QLabel, color: QColor) -> None:
     palette = label.palette()
     palette.setColor(QPalette.ColorRole.WindowText, color)
     label.setPalette(palette)
-
-
-def _full_stop(help_: str) -> str:
-    text = help_[:1].upper() + help_[1:]
-    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _torch_says(diagnosis: Diagnosis) -> str:

@@ -141,7 +141,7 @@ class GridModel(QAbstractTableModel):
         lines = []
         if fault := self.fault_at(row, column):
             sign = marks.SIGNS[fault.severity]
-            lines += [f"<b>{sign} {html.escape(marks.sentence(fault))}</b>", html.escape(fault.help), ""]
+            lines += [f"<b>{sign} {html.escape(marks.sentence(fault))}</b>", html.escape(marks.advice(fault)), ""]
         lines.append(f"<b>ID {token_id}</b>" + self._named(token_id))
         data = tokenizer.token_bytes(self.encoding, token_id) if isinstance(token_id, int) else None
         if data is not None:

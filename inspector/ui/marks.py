@@ -61,6 +61,12 @@ def sentence(diagnosis: Diagnosis) -> str:
     return message[:1].upper() + message[1:]
 
 
+def advice(diagnosis: Diagnosis) -> str:
+    """Return the help as a sentence."""
+    text = diagnosis.help[:1].upper() + diagnosis.help[1:]
+    return f"{text}." if text and text[-1] not in ".?!" else text
+
+
 def repair(diagnosis: Diagnosis) -> str:
     """Return what a diagnosis's fix does: "Set vocab_size to 50257 and stride to 4"."""
     steps = [f"{argument(field)} to {value!r}" for field, value in (diagnosis.fix or {}).items()]

@@ -96,6 +96,7 @@ def test_the_panel_keeps_its_height(open_panel):
     assert len(session.result.diagnoses) > 2
     QApplication.processEvents()
     assert panel.height() == height
+    assert panel.maximumHeight() == height
     assert panel.minimumSizeHint().height() <= height
 
 
