@@ -6,12 +6,14 @@ The only module that imports torch eagerly. It sets nothing global: neither the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import psutil
 import torch
 from torch import nn
 from torch.nn import functional
+
+from inspector.recipe import LayerRecipe, StoredTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from inspector.recipe import LayerRecipe, Recipe
+    from inspector.files.tensors import TensorFile
+    from inspector.recipe import Recipe
 
 _BLOCK = 16  # values that torch's normal_ draws together on a CPU
 _CHUNK = 2**18  # values filled between two looks at `cancelled`: 2 ms, 15 ms as float64
@@ -36,26 +39,99 @@ class Cancelled(Exception):
     """The layers are no longer wanted."""
 
 
+class Table(Protocol):
+    """Rows to look up, wherever they lie."""
+
+    @property
+    def num_embeddings(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def embedding_dim(self) -> int:
+        """How wide they are."""
+
+    def rows(self, ids: NDArray[np.int64]) -> Tensor:
+        """Return copies of rows, (..., embedding_dim), in the table's dtype; all of the (...) IDs are in it."""
+
+
+@dataclass(frozen=True)
+class BuiltTable:
+    """The rows of an `nn.Embedding`, which is never changed by looking at them."""
+
+    layer: nn.Embedding
+
+    @property
+    def num_embeddings(self) -> int:
+        """How many rows the layer has."""
+        return self.layer.num_embeddings
+
+    @property
+    def embedding_dim(self) -> int:
+        """How wide its rows are."""
+        return self.layer.embedding_dim
+
+    def rows(self, ids: NDArray[np.int64]) -> Tensor:
+        """Return rows as the layer's forward gives them."""
+        return rows(self.layer, ids)
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """The rows of a table in a checkpoint, of which only those asked for are read."""
+
+    stored: StoredTable
+    file: TensorFile
+
+    @property
+    def num_embeddings(self) -> int:
+        """How many rows the table has."""
+        return self.stored.num_embeddings
+
+    @property
+    def embedding_dim(self) -> int:
+        """How wide its rows are."""
+        return self.stored.embedding_dim
+
+    def rows(self, ids: NDArray[np.int64]) -> Tensor:
+        """Read rows.
+
+        Raises:
+            FileTrouble: the file was changed, cut or taken away since it was opened.
+        """
+        wanted, places = torch.unique(torch.as_tensor(ids), return_inverse=True)  # (unique,), (...)
+        read = self.file.columns if self.stored.transposed else self.file.rows
+        found = read(self.stored.name, wanted.tolist())  # (unique, embedding_dim)
+        return found[places]
+
+
 @dataclass(frozen=True)
 class Layers:
-    """The layers of one recipe; a layer is None where the recipe has none. They are shared: look up with `rows`."""
+    """The tables of one recipe; None where the recipe has none."""
 
     recipe: Recipe
-    token: nn.Embedding | None
-    position: nn.Embedding | None
+    token: Table | None
+    position: Table | None
+    segment: Table | None = None
+
+    @property
+    def tables(self) -> tuple[Table | None, ...]:
+        """The three of them, in the recipe's order."""
+        return self.token, self.position, self.segment
 
 
 def build(
     recipe: Recipe,
     progress: Callable[[float], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    file: TensorFile | None = None,
 ) -> Layers:
-    """Build the layers that `torch.manual_seed(seed)` and the two constructors give, bit for bit, without gradients.
+    """Build the layers that `torch.manual_seed(seed)` and the constructors give, bit for bit, without gradients.
 
     Args:
         recipe: the constructors' arguments and the seed.
         progress: is told the part that is done, rising to 1.0, after each chunk.
         cancelled: is asked before each chunk whether to stop.
+        file: the checkpoint that holds the recipe's stored tables.
 
     Raises:
         NotEnoughMemory: the layers do not fit.
@@ -64,15 +140,18 @@ def build(
     require_memory(recipe.nbytes, "the layers take")
     # A generator of its own draws what the global one would, and cannot be disturbed by other threads.
     generator = torch.Generator().manual_seed(recipe.seed)
-    wanted = (recipe.token, recipe.position)
-    total = sum(layer.num_embeddings * layer.embedding_dim for layer in wanted if layer)
+    total = sum(part.num_embeddings * part.embedding_dim for part in recipe.layers if isinstance(part, LayerRecipe))
     done = 0
-    built: list[nn.Embedding | None] = []
-    for layer in wanted:
-        if layer is None:
+    built: list[Table | None] = []
+    for part in recipe.layers:
+        if part is None:
             built.append(None)
             continue
-        table = _empty(layer)  # (num_embeddings, embedding_dim)
+        if isinstance(part, StoredTable):
+            assert file is not None
+            built.append(FileTable(part, file))
+            continue
+        table = _empty(part)  # (num_embeddings, embedding_dim)
         for chunk in _chunks(table):  # (values,)
             if cancelled is not None and cancelled():
                 raise Cancelled
@@ -80,9 +159,9 @@ def build(
             done += chunk.numel()
             if progress is not None:
                 progress(done / total)
-        if layer.padding_idx is not None:
-            table[layer.padding_idx] = 0
-        built.append(_frozen(table, layer))
+        if part.padding_idx is not None:
+            table[part.padding_idx] = 0
+        built.append(BuiltTable(_frozen(table, part)))
     return Layers(recipe, *built)
 
 

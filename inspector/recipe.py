@@ -5,33 +5,49 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inspector.files.tables import Role
+
 if TYPE_CHECKING:
-    from inspector.config import InputConfig, PositionEmbeddingConfig, TokenEmbeddingConfig
+    from collections.abc import Mapping
+
+    from inspector.config import InputConfig, PositionEmbeddingConfig, SegmentEmbeddingConfig, TokenEmbeddingConfig
 
 ITEM_SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Two constructors and the seed set immediately before them; the token layer is built first.
+    """Where each layer's rows come from: a constructor, or a table in a file; None where there is no such layer.
 
-    A layer is None where its constructor cannot work or the model has none. `offset` plays no part in a constructor,
-    nor does `project_to`; two inspections that differ only there share their layers.
+    Constructors are called in this order right after the seed is set. `offset` and `project_to` play no part: two
+    inspections that differ only there share their layers.
     """
 
-    token: LayerRecipe | None
-    position: LayerRecipe | None
+    token: LayerRecipe | StoredTable | None
+    position: LayerRecipe | StoredTable | None
     seed: int
+    segment: LayerRecipe | StoredTable | None = None
 
     @classmethod
-    def of(cls, config: InputConfig) -> Recipe:
-        """Return the recipe of an inspection whose sizes are filled in."""
-        return cls(_layer(config.token_embedding), _layer(config.position_embedding), config.seed)
+    def of(cls, config: InputConfig, stored: Mapping[Role, StoredTable] | None = None) -> Recipe:
+        """Return the recipe of an inspection whose sizes are filled in, with the tables that a file has of it."""
+        stored = stored or {}
+        return cls(
+            stored.get(Role.TOKEN) or _layer(config.token_embedding),
+            stored.get(Role.POSITION) or _layer(config.position_embedding),
+            config.seed,
+            stored.get(Role.SEGMENT) or _layer(config.segment_embedding),
+        )
+
+    @property
+    def layers(self) -> tuple[LayerRecipe | StoredTable | None, ...]:
+        """The three of them, in the order of their construction."""
+        return self.token, self.position, self.segment
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the tables take."""
-        return sum(layer.nbytes for layer in (self.token, self.position) if layer)
+        """How many bytes the constructed tables take; a stored table takes none until rows are read."""
+        return sum(layer.nbytes for layer in self.layers if isinstance(layer, LayerRecipe))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,18 @@ class LayerRecipe:
         return self.num_embeddings * self.embedding_dim * ITEM_SIZES[self.dtype]
 
 
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table in a checkpoint: `rows` is how many it has, `width` how wide they are, also where it lies transposed."""
+
+    path: str
+    name: str
+    num_embeddings: int
+    embedding_dim: int
+    dtype: str
+    transposed: bool = False
+
+
 def is_size(value: object) -> bool:
     """Return whether a constructor makes a usable table of this size: a whole number from 1 that fits 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**63
@@ -60,13 +88,17 @@ def is_padding_idx(value: int | None, rows: int) -> bool:
     return value is None or -rows <= value < rows
 
 
-def _layer(config: TokenEmbeddingConfig | PositionEmbeddingConfig | None) -> LayerRecipe | None:
+def _layer(
+    config: TokenEmbeddingConfig | PositionEmbeddingConfig | SegmentEmbeddingConfig | None,
+) -> LayerRecipe | None:
     if config is None:
         return None
     rows, width = config.num_embeddings, config.embedding_dim
-    if not (is_size(rows) and is_size(width) and config.dtype in ITEM_SIZES):
+    # A segment table has neither a dtype nor a padding row of its own.
+    dtype, padding_idx = getattr(config, "dtype", "float32"), getattr(config, "padding_idx", None)
+    if not (is_size(rows) and is_size(width) and dtype in ITEM_SIZES):
         return None
     rows, width = int(rows or 0), int(width or 0)
-    if rows * width >= 2**60 or not is_padding_idx(config.padding_idx, rows):
+    if rows * width >= 2**60 or not is_padding_idx(padding_idx, rows):
         return None
-    return LayerRecipe(rows, width, config.padding_idx, getattr(config, "max_norm", None), config.dtype)
+    return LayerRecipe(rows, width, padding_idx, getattr(config, "max_norm", None), dtype)

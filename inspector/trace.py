@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from inspector.config import InputConfig
-    from inspector.layers import Layers
+    from inspector.layers import Layers, Table
     from inspector.result import Result
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -54,8 +54,8 @@ class Trace:
         position_rows: (T, position width), or (B, T, position width) for positions given row by row; None without a
             position layer or a batch, and where the positions given are not one for each column.
         position_present: (T,) or (B, T) bool, whether there is a position row.
-        sums: (B, T, embedding_dim), token row + position row, or the token row alone in a model without a position
-            table; None where the two cannot be added. A segment table's rows are not in it.
+        sums: (B, T, embedding_dim), token row + position row (+ the row of segment 0 in a model with segments), or the
+            token row alone in a model without a position table; None where they cannot be added.
         sum_present: (B, T) bool, whether there is a sum.
     """
 
@@ -131,10 +131,7 @@ def of(result: Result, layers: Layers) -> Trace:
     sums: NDArray[Any] | None = None
     sum_present: NDArray[np.bool_] | None = None
     if config.token_embedding.project_to is None:
-        if config.position_embedding is None:
-            sums, sum_present = token_rows, token_present
-        else:
-            sums, sum_present = _added(token, ids, position, positions)
+        sums, sum_present = _added(layers, ids, positions, config)
     return Trace(lengths, token_rows, token_present, position_rows, position_present, sums, sum_present)
 
 
@@ -160,7 +157,7 @@ def _position_indices(config: InputConfig, batch_size: int, columns: int) -> Seq
     return ()
 
 
-def _in_table(layer: nn.Embedding | None, lines: Sequence[Sequence[Any]], columns: int) -> NDArray[np.int64] | None:
+def _in_table(layer: Table | None, lines: Sequence[Sequence[Any]], columns: int) -> NDArray[np.int64] | None:
     """Return (lines, columns) indices, `_ABSENT` where a line is short or its number is not that of a row.
 
     None without a layer or a line.
@@ -181,33 +178,38 @@ def _in_table(layer: nn.Embedding | None, lines: Sequence[Sequence[Any]], column
 
 
 def _looked_up(
-    layer: nn.Embedding | None, indices: NDArray[np.int64] | None
+    layer: Table | None, indices: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]] | tuple[None, None]:
     """Return the rows, (*indices.shape, width), and which of them are present; None without a layer or indices."""
-    from inspector import layers
-
     if layer is None or indices is None:
         return None, None
     present = indices != _ABSENT  # (T,) or (B, T)
-    return _placed(layers.rows(layer, indices[present]), present), _read_only(present)
+    return _placed(layer.rows(indices[present]), present), _read_only(present)
 
 
 def _added(
-    token: nn.Embedding | None,
-    ids: NDArray[np.int64] | None,
-    position: nn.Embedding | None,
-    positions: NDArray[np.int64] | None,
+    layers: Layers, ids: NDArray[np.int64] | None, positions: NDArray[np.int64] | None, config: InputConfig
 ) -> tuple[NDArray[Any], NDArray[np.bool_]] | tuple[None, None]:
-    """Return token rows + position rows, (B, T, width), and where both are present; None where they do not add up."""
-    from inspector import layers
+    """Return the input embedding, (B, T, width), and where it is present; None where the rows do not add up.
 
-    if token is None or ids is None or position is None or positions is None:
+    The order is BERT's: token row, plus the row of segment 0 where there is a segment table, plus the position row.
+    """
+    token, position, segment = layers.token, layers.position, layers.segment
+    wanted = (config.token_embedding, config.position_embedding, config.segment_embedding)
+    tables = [table for table, layer in zip(layers.tables, wanted, strict=True) if layer is not None]
+    if token is None or ids is None or any(t is None or t.embedding_dim != token.embedding_dim for t in tables):
         return None, None
-    if token.embedding_dim != position.embedding_dim:
-        return None, None
-    positions = np.broadcast_to(positions, ids.shape)  # (B, T)
-    present = (ids != _ABSENT) & (positions != _ABSENT)  # (B, T)
-    added = layers.rows(token, ids[present]) + layers.rows(position, positions[present])  # (present, width)
+    present = ids != _ABSENT  # (B, T)
+    if position is not None:
+        if positions is None:
+            return None, None
+        positions = np.broadcast_to(positions, ids.shape)  # (B, T)
+        present = present & (positions != _ABSENT)
+    added = token.rows(ids[present])  # (present, width)
+    if segment is not None:
+        added = added + segment.rows(np.zeros(1, np.int64))  # (present, width) + (1, width)
+    if position is not None and positions is not None:
+        added = added + position.rows(positions[present])
     return _placed(added, present), _read_only(present)
 
 
@@ -257,7 +259,7 @@ def _require_memory(layers: Layers, cells: int, positions: int) -> None:
     from inspector.layers import require_memory
 
     nbytes = 0
-    for layer, count in ((layers.token, 2 * cells), (layers.position, positions)):
+    for layer, count in ((layers.recipe.token, 2 * cells), (layers.recipe.position, positions)):
         if layer is not None:
-            nbytes += count * layer.embedding_dim * max(4, layer.weight.itemsize)
+            nbytes += count * layer.embedding_dim * (8 if layer.dtype == "float64" else 4)
     require_memory(2 * nbytes, "the rows of this batch take up to")

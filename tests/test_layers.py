@@ -35,16 +35,22 @@ def constructed(recipe: Recipe) -> list[nn.Embedding | None]:
                 max_norm=layer.max_norm,
                 dtype=getattr(torch, layer.dtype),
             )
-            for layer in (recipe.token, recipe.position)
+            for layer in (recipe.token, recipe.position, recipe.segment)
         ]
+
+
+def embedding(table: layers.Table | None) -> nn.Embedding:
+    assert isinstance(table, layers.BuiltTable)
+    return table.layer
 
 
 def assert_as_constructed(recipe: Recipe) -> None:
     built = layers.build(recipe)
-    for layer, expected in zip((built.token, built.position), constructed(recipe), strict=True):
+    for table, expected in zip(built.tables, constructed(recipe), strict=True):
         if expected is None:
-            assert layer is None
+            assert table is None
             continue
+        layer = embedding(table)
         assert type(layer) is nn.Embedding
         assert repr(layer) == repr(expected)
         assert layer.weight.dtype is expected.weight.dtype
@@ -68,6 +74,7 @@ recipes = st.builds(
     st.none() | layer_recipes(),
     st.none() | layer_recipes(),
     st.integers(-(2**63), 2**64 - 1) | st.integers(0, 200),
+    st.none() | layer_recipes(),
 )
 
 
@@ -76,10 +83,8 @@ recipes = st.builds(
 
 def test_the_lesson_has_the_rows_that_everyone_sees() -> None:
     built = layers.build(LESSON)
-    assert built.token is not None
-    assert built.position is not None
-    assert built.token.weight[40, :3].tolist() == pytest.approx([-0.06396, 0.33174, 0.10698], abs=5e-6)
-    assert built.position.weight[0, :3].tolist() == pytest.approx([0.54232, -0.12239, -1.41497], abs=5e-6)
+    assert embedding(built.token).weight[40, :3].tolist() == pytest.approx([-0.06396, 0.33174, 0.10698], abs=5e-6)
+    assert embedding(built.position).weight[0, :3].tolist() == pytest.approx([0.54232, -0.12239, -1.41497], abs=5e-6)
     assert_as_constructed(LESSON)
 
 
@@ -124,9 +129,8 @@ def test_draws_elsewhere_do_not_disturb_a_build() -> None:
         done.set()
         other.join()
     expected = constructed(LESSON)[0]
-    assert built.token is not None
     assert expected is not None
-    assert torch.equal(built.token.weight, expected.weight)
+    assert torch.equal(embedding(built.token).weight, expected.weight)
 
 
 def test_layers_are_filled_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,9 +211,8 @@ def look_ups(draw: st.DrawFn) -> tuple[Recipe, np.ndarray]:
 @given(look_ups())
 def test_rows_are_those_of_forward_and_the_layer_stays_as_it_is(look_up: tuple[Recipe, np.ndarray]) -> None:
     recipe, ids = look_up
-    layer = layers.build(recipe).token
+    layer = embedding(layers.build(recipe).token)
     own = constructed(recipe)[0]  # forward may rewrite this one
-    assert layer is not None
     assert own is not None
     before = layer.weight.clone()
 

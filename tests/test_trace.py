@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from inspector import layers, pipeline, trace
-from inspector.config import InputConfig, PositionEmbeddingConfig, TokenEmbeddingConfig
+from inspector.config import InputConfig, PositionEmbeddingConfig, SegmentEmbeddingConfig, TokenEmbeddingConfig
 from inspector.layers import NotEnoughMemory
 from inspector.pipeline import Request
 from inspector.recipe import ITEM_SIZES, Recipe
@@ -160,7 +160,8 @@ def test_arrays_are_read_only_copies() -> None:
                     array[...] = 0
     made = trace.of(whole, built)
     before = made.token_rows.copy()
-    built.token.weight.fill_(5)
+    assert isinstance(built.token, layers.BuiltTable)
+    built.token.layer.weight.fill_(5)
     assert np.array_equal(made.token_rows, before)
 
 
@@ -386,3 +387,19 @@ def test_a_batch_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
 def test_cells_compare_without_looking_into_their_arrays() -> None:
     rows = np.zeros(3)
     assert CellRows(rows) != CellRows(rows)
+
+
+def test_a_segment_table_adds_its_first_row_before_the_position() -> None:
+    inspection = InputConfig(
+        token_ids=((3, 1, 2),),
+        embedding_dim=5,
+        token_embedding=TokenEmbeddingConfig(9, 5),
+        position_embedding=PositionEmbeddingConfig(3, 5),
+        segment_embedding=SegmentEmbeddingConfig(2, 5),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(123)
+        token, position, segment = nn.Embedding(9, 5), nn.Embedding(3, 5), nn.Embedding(2, 5)
+    ids = torch.tensor([[3, 1, 2]])
+    expected = token(ids) + segment(torch.zeros(1, dtype=torch.long)) + position(torch.arange(3))
+    assert_equal(result(((3, 1, 2),), inspection).sum, expected)
