@@ -14,7 +14,7 @@ os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")  # it would take another Qt
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSettings, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from inspector import resources
+from inspector import __version__, resources
 from inspector.config import InputConfig
 from inspector.ui.main_window import TITLE, MainWindow
 from inspector.ui.session import Session
@@ -102,7 +102,7 @@ def run(paths: list[Path], *, scheme: str | None = None) -> int:
     application = make_application()
     program = Program(application, paths, scheme)
     notice = ExceptionNotice()
-    notice.raised.connect(program.session.set_notice)
+    notice.raised.connect(program.session.set_notice)  # by a queue, where another thread raised
     notice.install()
     wake_up = QTimer(interval=_WAKE_UP_MS)  # lets Python see Ctrl-C while Qt waits
     wake_up.timeout.connect(_look_up)
@@ -122,19 +122,10 @@ def make_application() -> QApplication:
     application = QApplication(sys.argv[:1])
     application.setOrganizationName(TITLE)
     application.setApplicationName(TITLE)
+    application.setApplicationVersion(__version__)
     application.setStyle("Fusion")
     return application
 
 
-def version() -> str:
-    """Return the installed version, or "" in a checkout."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("embedding-inspector")
-    except PackageNotFoundError:
-        return ""
-
-
 def _look_up() -> None:
-    pass
+    """Do nothing: Python looks for signals whenever it runs at all."""

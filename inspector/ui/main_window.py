@@ -160,6 +160,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._remember()
+        self.hide()  # work that goes on may take a moment to stop
         self.document.close()
         self._session.close()
         self.rows_panel.close()  # pyqtgraph's scene must go before the application does

@@ -10,6 +10,8 @@ from inspector.ui import theme
 
 RADIUS = 6
 
+_BUTTON_PADDING = 9  # above and below a button's word in Fusion
+
 
 class Muted(QLabel):
     """A label in the quiet colour, which follows the scheme."""
@@ -29,6 +31,8 @@ class Panel(QFrame):
         font = self.title.font()
         font.setBold(True)
         self.title.setFont(font)
+        # As high as with a button beside it, so that the titles of neighbours are on one line.
+        self.title.setMinimumHeight(self.title.fontMetrics().height() + _BUTTON_PADDING)
         self.info = Muted()
         self.header = QHBoxLayout()
         self.header.setSpacing(8)
@@ -38,7 +42,7 @@ class Panel(QFrame):
         self.body = QVBoxLayout()
         self.body.setSpacing(6)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(14, 10, 14, 12)
+        layout.setContentsMargins(14, 8, 14, 12)
         layout.setSpacing(6)
         layout.addLayout(self.header)
         layout.addLayout(self.body, 1)

@@ -231,7 +231,8 @@ class Session(QObject):
 
     def cancel(self) -> None:
         """Stop building or looking up."""
-        if self._building.busy or self._tracing.busy:
+        if self._pause.isActive() or self._building.busy or self._tracing.busy:
+            self._pause.stop()
             self._building.cancel()
             self._tracing.cancel()
             self._set_rows(Rows(reason="Cancelled. Change an argument, or press F5, to build the layers."))
@@ -425,10 +426,10 @@ class _Change(QUndoCommand):
         self._edit = edit
 
     def redo(self) -> None:
-        self._session._set_config(self._session.config.with_values(self._new))  # noqa: SLF001
+        self._session._set_config(self._session.config.with_values(self._new))
 
     def undo(self) -> None:
-        self._session._set_config(self._session.config.with_values(self._old))  # noqa: SLF001
+        self._session._set_config(self._session.config.with_values(self._old))
 
     def id(self) -> int:
         return -1 if self._edit is None else 1  # Qt offers a command to the one before it when the numbers are equal
@@ -451,7 +452,7 @@ class _Replace(QUndoCommand):
 
     def redo(self) -> None:
         self._old = self._session.config
-        self._session._set_config(self._new)  # noqa: SLF001
+        self._session._set_config(self._new)
 
     def undo(self) -> None:
-        self._session._set_config(self._old)  # noqa: SLF001
+        self._session._set_config(self._old)

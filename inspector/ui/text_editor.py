@@ -41,6 +41,7 @@ class TextEditor(QPlainTextEdit):
         self._text = ""
         self._news: Edit | None = None
         self._by_program = False
+        self._pressed = 0
         self.setUndoRedoEnabled(False)
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -100,9 +101,12 @@ class TextEditor(QPlainTextEdit):
         page = self.viewport().rect()
         if page.top() <= first.top() and last.bottom() <= page.bottom():
             return
-        bar = self.verticalScrollBar()
-        lines_below_the_middle = (first.center().y() - page.center().y()) // max(1, self.fontMetrics().lineSpacing())
-        bar.setValue(bar.value() + lines_below_the_middle)
+        cursor = self.selecting(start, start)
+        block = cursor.block()
+        self.blockBoundingGeometry(block)  # lays the block out, which Qt leaves until it is shown
+        line = block.layout().lineForTextPosition(cursor.positionInBlock()).lineNumber()
+        bar = self.verticalScrollBar()  # which counts lines
+        bar.setValue(block.firstLineNumber() + line - bar.pageStep() // 2)
 
     # ---- changes by the person -----------------------------------------------------------------------------------
 
@@ -169,10 +173,14 @@ class TextEditor(QPlainTextEdit):
         if self._text is text and cursor.position() != place and not cursor.hasSelection():
             self._choose(self.caret)
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed = self.character_at(event.position().toPoint())  # Qt may scroll under the pointer now
+        super().mousePressEvent(event)
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
         if event.button() is Qt.MouseButton.LeftButton and not self.textCursor().hasSelection():
-            self._choose(self.character_at(event.position().toPoint()))
+            self._choose(self._pressed)
 
     def character_at(self, point: QPoint) -> int:
         """Return the character under a point of the viewport, or the nearest one."""

@@ -84,7 +84,8 @@ DARK = _colors(
 
 def is_dark(palette: QPalette) -> bool:
     """Return whether text of this palette is lighter than what is behind it."""
-    return palette.color(QPalette.ColorRole.WindowText).lightness() > palette.color(QPalette.ColorRole.Window).lightness()
+    text, behind = palette.color(QPalette.ColorRole.WindowText), palette.color(QPalette.ColorRole.Window)
+    return text.lightness() > behind.lightness()
 
 
 def colors(palette: QPalette) -> Colors:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from inspector.presets import PRESETS
 from inspector.ui.panel import Muted
@@ -48,14 +48,17 @@ class TopRow(QWidget):
             self.tokenizer.addItem(words, value)
         self.tokenizer.activated.connect(self._on_tokenizer)
         self.busy = Muted()
+        self.busy.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.busy.setSizePolicy(
+            QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
+        )  # coming and going moves nothing
         self.facts = Muted()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         for widget in (self.open_button, self.save_button, self.presets, self.tokenizer):
             layout.addWidget(widget)
-        layout.addStretch(1)
-        layout.addWidget(self.busy)
+        layout.addWidget(self.busy, 1)
         layout.addSpacing(16)
         layout.addWidget(self.facts)
         session.config_changed.connect(self._show_config)

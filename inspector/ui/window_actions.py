@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QSettings, Qt, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
+from inspector import __version__
 from inspector.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ SCHEME_SETTING = "view/scheme"
 
 _INSPECTIONS = "Inspections (*.json *.toml)"
 _FILES = f"Inspections and texts (*.json *.toml *.txt *.md);;{_INSPECTIONS};;All files (*)"
-_Key = QKeySequence | QKeySequence.StandardKey | str
 
 
 class WindowActions(QObject):
@@ -61,9 +61,13 @@ class WindowActions(QObject):
         application.focusChanged.connect(self._on_turn_changed)
         self._show_undo()
 
-    def _action(self, words: str, run: Callable[[], object], key: _Key | None = None) -> QAction:
+    def _action(
+        self, words: str, run: Callable[[], object], key: QKeySequence.StandardKey | str | None = None
+    ) -> QAction:
         action = QAction(words, self._window)
-        if key is not None:
+        if isinstance(key, QKeySequence.StandardKey):
+            action.setShortcuts(key)  # all of them: Redo has two on some desktops
+        elif key is not None:
             action.setShortcut(key)
         action.triggered.connect(lambda _checked=False: run())
         return action
@@ -161,10 +165,8 @@ class WindowActions(QObject):
                 return
 
     def _on_about(self) -> None:
-        from inspector.ui.app import version
-
         self._session.set_notice(
-            f"Embedding Inspector {version()}: the input stage of a GPT-style model, row by row. MIT licence."
+            f"Embedding Inspector {__version__}: the input stage of a GPT-style model, row by row. MIT licence."
         )
 
 

@@ -1,0 +1,414 @@
+"""The window as a whole: what is in it, its files, its menus and keys, and how it begins and ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QRect, QSettings, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+
+from inspector import inspection_file, resources
+from inspector.config import InputConfig
+from inspector.ui import app, theme
+from inspector.ui.main_window import MainWindow
+from inspector.ui.session import Session
+from inspector.ui.theme import SchemeFollower
+
+ROOT = Path(__file__).resolve().parents[2]
+Modifier = Qt.KeyboardModifier
+
+
+@pytest.fixture
+def scheme(qapp):
+    follower = SchemeFollower(qapp)
+    yield follower
+    follower.deleteLater()
+
+
+@pytest.fixture
+def open_window(qtbot, scheme):
+    windows = []
+
+    def open_(size=(1280, 800), text=None):
+        session = Session(InputConfig(text=text or resources.text("sample.txt")), pause_ms=0)
+        window = MainWindow(session, scheme)
+        windows.append(window)
+        with qtbot.waitSignal(window.painted):
+            window.showNormal()  # the screen there is here would be too small
+        window.resize(*size)
+        window.activateWindow()
+        session.start()
+        qtbot.waitUntil(lambda: session.result is not None)
+        return window, session
+
+    yield open_
+    for window in windows:
+        window.close()
+        window.deleteLater()
+
+
+def key(key_, modifier=Modifier.NoModifier):
+    QTest.keyClick(QApplication.focusWidget(), key_, modifier)
+
+
+def focused_panel(window):
+    (panel,) = (
+        p for p in window.panels if p is QApplication.focusWidget() or p.isAncestorOf(QApplication.focusWidget())
+    )
+    return panel
+
+
+def opened(window, session, qtbot, *paths):
+    window.document.open(list(paths))
+    qtbot.waitUntil(lambda: not window.document._lane.busy)
+
+
+# ---- layout --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1440, 900), (1920, 1080), (3840, 2160)], ids=str)
+def test_everything_is_visible(open_window, qtbot, size):
+    window, session = open_window(size)
+    qtbot.waitUntil(lambda: session.rows.trace is not None, timeout=20_000)
+    QApplication.processEvents()  # what came last is laid out
+    assert (window.width(), window.height()) == size
+    whole = window.rect()
+    places = [QRect(p.mapTo(window, QPoint(0, 0)), p.size()) for p in [window.top_row, *window.panels]]
+    for place in places:
+        assert whole.contains(place)
+        assert not any(place.intersects(other) for other in places if other is not place)
+    for widget in window.centralWidget().findChildren(QWidget):
+        is_line = isinstance(widget, QPushButton) or (isinstance(widget, QLabel) and not widget.wordWrap())
+        if is_line and widget.isVisible() and "</" not in widget.text():
+            words = widget.text().replace("&", "")
+            assert widget.width() >= widget.fontMetrics().horizontalAdvance(words), words
+    grid = window.batch_panel.grid
+    assert not grid.verticalScrollBar().isVisible()
+    assert not grid.horizontalScrollBar().isVisible()
+
+
+def test_says_what_the_layers_are_made_of(open_window):
+    window, session = open_window()
+    assert window.top_row.facts.text() == "seed 123 · float32 · fresh layers"
+    session.set_values({"seed": 7, "position_embedding.dtype": "bfloat16"}, "other layers")
+    assert window.top_row.facts.text() == "seed 7 · float32 and bfloat16 · fresh layers"
+
+
+def test_nothing_moves_while_something_is_going_on(open_window, qtbot):
+    window, session = open_window()
+    before = [panel.geometry() for panel in window.panels]
+    seen = []
+    session.busy_changed.connect(lambda words: seen.append((words, window.top_row.busy.text())))
+    session.set_text(resources.text("sample.txt") * 100)
+    qtbot.waitUntil(lambda: session.busy == "", timeout=20_000)
+    assert seen
+    assert all(words == shown for words, shown in seen)
+    assert [panel.geometry() for panel in window.panels] == before
+
+
+# ---- presets and tokenizer -----------------------------------------------------------------------------------------
+
+
+def test_a_preset_is_chosen_by_keys_and_undone(open_window):
+    window, session = open_window()
+    box = window.top_row.presets
+    assert box.currentText().startswith("Lesson: 50,257")
+    box.setFocus()
+    key(Qt.Key.Key_Down)
+    assert session.config.position_embedding.num_embeddings == 1024
+    assert box.currentText() == "Lesson, context 1,024"
+    window.window_actions.undo.trigger()
+    assert box.currentIndex() == 0
+    session.set_value("token_embedding.num_embeddings", 50_000)
+    assert box.currentIndex() == -1
+    assert box.placeholderText() == "Sizes of your own"
+
+
+def test_the_special_token_is_the_persons_choice(open_window):
+    window, session = open_window(text="One.<|endoftext|>Two. " * 8)
+    box = window.top_row.tokenizer
+    box.setFocus()
+    counts = {}
+    for value in ("plain", "special", "refuse"):
+        assert box.currentData() == value
+        counts[value] = len(session.result.tokens.ids)
+        key(Qt.Key.Key_Down)
+    assert counts["refuse"] == 0 < counts["special"] < counts["plain"]
+    assert [d.code for d in session.result.diagnoses if d.severity == "error"] == ["T101"]
+
+
+# ---- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_opens_a_text_as_it_is(open_window, qtbot, tmp_path):
+    window, session = open_window()
+    path = tmp_path / "notes.txt"
+    path.write_bytes("one\r\ntwo 😀".encode())
+    opened(window, session, qtbot, path)
+    assert session.config.text == "one\r\ntwo 😀"
+    assert session.notice == ""
+    assert window.windowTitle() == "notes.txt[*] — Embedding Inspector"
+    assert window.document.path is None  # Save must not write an inspection over the text
+    window.window_actions.undo.trigger()
+    assert session.config.text == resources.text("sample.txt")
+    assert window.windowTitle() == "Embedding Inspector"
+
+
+def test_says_what_is_not_utf8(open_window, qtbot, tmp_path):
+    window, session = open_window()
+    path = tmp_path / "latin.txt"
+    path.write_bytes("na\u00efve caf\u00e9".encode("latin-1"))
+    opened(window, session, qtbot, path)
+    assert session.config.text == "na\ufffdve caf\ufffd"
+    assert window.notice_bar.words.text() == "latin.txt is not all UTF-8 text: 2 places were replaced by U+FFFD."
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("bad.json", "{", "bad.json"),
+        ("odd.json", '{"loader": {"strid": 4}}', "strid"),
+        ("odd.toml", "= 3", "odd.toml"),
+        ("none.txt", None, "none.txt cannot be read: No such file or directory."),
+        ("none.json", None, "none.json"),
+    ],
+)
+def test_a_bad_file_is_one_sentence_and_nothing_is_lost(open_window, qtbot, tmp_path, name, content, words):
+    window, session = open_window()
+    before, path = session.config, tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    opened(window, session, qtbot, path)
+    bar = window.notice_bar
+    assert bar.isVisible()
+    assert words in bar.words.text()
+    assert name in bar.words.text()
+    assert "\n" not in bar.words.text()
+    assert session.config is before
+    assert not session.undo_stack.canUndo()
+    QTest.mouseClick(bar.dismiss_button, Qt.MouseButton.LeftButton)
+    assert not bar.isVisible()
+    assert session.notice == ""
+
+
+def test_saves_and_opens_again(open_window, qtbot, tmp_path):
+    window, session = open_window()
+    path = tmp_path / "stage.json"
+    session.set_value("loader.stride", 2)
+    window.document.save(path)
+    assert window.windowTitle() == "stage.json[*] — Embedding Inspector"
+    assert not window.isWindowModified()
+    session.set_value("loader.stride", 3)
+    assert window.isWindowModified()
+    window.text_panel.setFocus()
+    key(Qt.Key.Key_S, Modifier.ControlModifier)
+    assert not window.isWindowModified()
+    assert inspection_file.read(path).loader.stride == 3
+    session.set_value("loader.stride", 1)
+    opened(window, session, qtbot, path)
+    assert session.config.loader.stride == 3
+    assert session.config.text == resources.text("sample.txt")
+
+
+def test_an_opening_that_is_undone_is_not_saved_over(open_window, qtbot, tmp_path):
+    window, session = open_window()
+    path = tmp_path / "stage.json"
+    path.write_text('{"text": "donkey"}')
+    opened(window, session, qtbot, path)
+    assert window.document.path == path
+    session.undo_stack.undo()
+    assert window.document.path is None
+    assert window.windowTitle() == "Embedding Inspector"
+
+
+def test_where_it_cannot_be_written_it_says_so(open_window, tmp_path):
+    window, _session = open_window()
+    window.document.save(tmp_path / "no such folder" / "stage.json")
+    assert "stage.json cannot be written" in window.notice_bar.words.text()
+
+
+def test_several_files_are_opened_in_turn(open_window, qtbot, tmp_path):
+    window, session = open_window()
+    stage, notes = tmp_path / "stage.json", tmp_path / "notes.txt"
+    stage.write_text('{"text": "lamp", "loader": {"stride": 2}}')
+    notes.write_text("donkey")
+    opened(window, session, qtbot, stage, notes)
+    assert (session.config.text, session.config.loader.stride) == ("donkey", 2)
+
+
+@pytest.mark.parametrize("place", ["batch_panel", "text_panel"])
+def test_a_dropped_file_is_opened(open_window, qtbot, tmp_path, place):
+    window, session = open_window()
+    path = tmp_path / "notes.txt"
+    path.write_text("donkey")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    target = window.text_panel.editor.viewport() if place == "text_panel" else window.batch_panel
+    how = Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Modifier.NoModifier
+    enter = QDragEnterEvent(QPoint(5, 5), *how)
+    QApplication.sendEvent(target, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(target, QDropEvent(QPoint(5, 5), *how))
+    qtbot.waitUntil(lambda: session.config.text == "donkey")
+
+
+# ---- keys ----------------------------------------------------------------------------------------------------------
+
+
+def test_f6_goes_from_panel_to_panel(open_window):
+    window, _session = open_window()
+    assert focused_panel(window) is window.text_panel
+    seen = []
+    for _ in window.panels:
+        key(Qt.Key.Key_F6)
+        seen.append(focused_panel(window))
+    assert seen == [*window.panels[1:], window.panels[0]]
+    key(Qt.Key.Key_F6, Modifier.ShiftModifier)
+    assert focused_panel(window) is window.panels[-1]
+
+
+def test_tab_leaves_the_text(open_window):
+    window, session = open_window()
+    key(Qt.Key.Key_Tab)
+    assert focused_panel(window) is not window.text_panel
+    assert session.config.text == resources.text("sample.txt")
+
+
+def test_undo_is_the_texts_while_it_is_typed_in(open_window):
+    window, session = open_window(text="lamp")
+    session.set_value("loader.stride", 2)
+    window.text_panel.setFocus()
+    QTest.keyClicks(QApplication.focusWidget(), "x")
+    assert window.window_actions.undo.text() == "&Undo typing"
+    key(Qt.Key.Key_Z, Modifier.ControlModifier)
+    assert (session.config.text, session.config.loader.stride) == ("lamp", 2)
+    assert window.window_actions.undo.text() == "&Undo change loader.stride"
+    key(Qt.Key.Key_Z, Modifier.ControlModifier)
+    assert session.config.loader.stride == 4
+    assert not window.window_actions.undo.isEnabled()
+    key(Qt.Key.Key_Z, Modifier.ControlModifier | Modifier.ShiftModifier)
+    assert session.config.text == "xlamp"
+
+
+def test_undo_elsewhere_leaves_the_text(open_window):
+    _window, session = open_window(text="lamp")
+    QTest.keyClicks(QApplication.focusWidget(), "x")
+    session.set_value("loader.stride", 2)
+    key(Qt.Key.Key_F6)
+    key(Qt.Key.Key_Z, Modifier.ControlModifier)
+    assert (session.config.text, session.config.loader.stride) == ("xlamp", 4)
+
+
+def test_escape_cancels_and_f5_builds_again(open_window, qtbot):
+    _window, session = open_window()
+    qtbot.waitUntil(lambda: session.rows.trace is not None, timeout=20_000)
+    session.set_values({"token_embedding.embedding_dim": 4096, "position_embedding.embedding_dim": 4096}, "wide")
+    key(Qt.Key.Key_Escape)
+    assert session.rows.reason.startswith("Cancelled")
+    assert session.busy == ""
+    session.set_values({"token_embedding.embedding_dim": 8, "position_embedding.embedding_dim": 8}, "narrow")
+    key(Qt.Key.Key_Escape)
+    key(Qt.Key.Key_F5)
+    qtbot.waitUntil(lambda: session.rows.trace is not None, timeout=20_000)
+
+
+# ---- colours and what is remembered --------------------------------------------------------------------------------
+
+
+def test_the_scheme_is_chosen_and_remembered(open_window, scheme, qtbot):
+    window, _session = open_window()
+    actions = {a.text(): a for m in window.menuBar().actions() for a in m.menu().actions()}
+
+    def corner():
+        return window.grab().toImage().pixelColor(2, window.height() - 2)
+
+    actions["&Dark colors"].trigger()
+    qtbot.waitUntil(lambda: corner() == theme.DARK.surface)
+    assert QSettings().value("view/scheme") == "dark"
+    actions["&Light colors"].trigger()
+    qtbot.waitUntil(lambda: corner() == theme.LIGHT.surface)
+    assert QSettings().value("view/scheme") == "light"
+
+
+def test_the_size_is_remembered(open_window):
+    window, _ = open_window((1300, 820))
+    window.close()
+    again, _ = open_window()
+    again.resize(1, 1)
+    QSettings().setValue("window/geometry", "nonsense")
+    QSettings().setValue("window/columns", [1, 2])
+    third, _ = open_window()
+    assert third.isVisible()
+
+
+def test_a_window_off_every_screen_comes_back(open_window, qtbot):
+    window, _ = open_window()
+    window.move(20_000, 20_000)
+    window.close()
+    again, _ = open_window()
+    here = again.screen().availableGeometry()
+    assert here.intersects(again.geometry())
+
+
+# ---- exceptions, begin and end -------------------------------------------------------------------------------------
+
+
+def test_an_unexpected_exception_is_a_sentence(qtbot, caplog):
+    notice = app.ExceptionNotice()
+    said = []
+    notice.raised.connect(said.append)
+    notice.install()
+    try:
+        sys.excepthook(ValueError, ValueError("what a surprise"), None)
+        thread = threading.Thread(target=lambda: 1 / 0)
+        thread.start()
+        thread.join()
+    finally:
+        notice.remove()
+    qtbot.waitUntil(lambda: len(said) == 2)
+    assert said[0] == "Something unexpected happened (ValueError: what a surprise); the log says where."
+    assert "ZeroDivisionError" in said[1]
+    assert len(caplog.records) == 2
+    assert sys.excepthook is sys.__excepthook__
+
+
+CYCLE = """
+import sys
+from PySide6.QtCore import QTimer
+from inspector.ui import app
+
+begin = app.Program._on_painted
+def then_quit(self, painted):
+    begin(self, painted)
+    QTimer.singleShot({delay}, self.window.close)
+app.Program._on_painted = then_quit
+sys.exit(app.run([]))
+"""
+
+
+@pytest.mark.parametrize(("delay", "times"), [(0, 15), (150, 5)])  # the second while torch is being imported
+def test_starts_and_ends_cleanly(tmp_path, delay, times):
+    script = tmp_path / "cycle.py"
+    script.write_text(CYCLE.format(delay=delay))
+    running = [
+        subprocess.run(
+            [sys.executable, str(script)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+        for _ in range(times)
+    ]
+    assert [(done.returncode, _chatter_free(done.stderr)) for done in running] == [(0, "")] * times
+
+
+def _chatter_free(words):
+    return "\n".join(line for line in words.splitlines() if "propagateSizeHints" not in line)
