@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from inspector.checks import words
@@ -18,15 +19,34 @@ if TYPE_CHECKING:
 _WANTED = "RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int"
 
 
+_OLD_TYPES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+}
+_NEW_TYPES = {
+    "bool": "Bool",
+    "bfloat16": "BFloat16",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+}
+
+
 def _torch_type(dtype: str) -> str:
-    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bool": "Bool", "uint8": "Byte"}
-    names |= {"int8": "Char", "int16": "Short", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
-    names |= {"bfloat16": "BFloat16"}
-    return names.get(dtype, dtype)
+    """Return what torch calls a tensor of this dtype when it refuses it."""
+    if dtype in _OLD_TYPES:
+        return f"torch.{_OLD_TYPES[dtype]}Tensor"
+    return f"CPU{_NEW_TYPES.get(dtype, dtype.capitalize())}Type"
 
 
 def _refusal(dtype: str) -> str:
-    return f"{_WANTED}; but got torch.{_torch_type(dtype)}Tensor instead (while checking arguments for embedding)"
+    return f"{_WANTED}; but got {_torch_type(dtype)} instead (while checking arguments for embedding)"
 
 
 @fault(
@@ -50,16 +70,20 @@ def ids_not_integer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     given = facts.given
     if given is None:
         return
-    fractions = any(isinstance(v, float) and not v.is_integer() for v in given.flat())
+    fractions = [v for v in given.flat() if isinstance(v, float) and not v.is_integer()]
     if given.dtype in INTEGER_DTYPES or given.dtype == "bool":
         if not fractions or given.dtype not in INDEX_DTYPES:
             return
         yield kind.diagnosis(
-            f"the IDs are not all whole numbers, and a tensor of {given.dtype} would cut them off without a word",
+            f"the IDs are not all whole numbers ({fractions[0]} is one of {len(fractions)}), "
+            f"and {given.dtype} holds whole numbers only",
             "token IDs are whole numbers: look at where these come from",
-            torch="no error: torch.tensor(..., dtype=torch.int64) cuts the fraction off",
+            torch="no error: torch.tensor(..., dtype=torch.int64) cuts the fraction off"
+            if all(map(math.isfinite, fractions))
+            else _conversion(given.dtype),
             cells=_cells(facts, lambda v: isinstance(v, float) and not v.is_integer()),
             fields=["token_ids"],
+            data={"dtype": given.dtype, "fractions": len(fractions)},
         )
         return
     empty = next(given.flat(), None) is None
@@ -125,11 +149,11 @@ def ids_dtype_overflow(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if given is None or not _overflow(facts):
         return
     lowest, highest = INTEGER_DTYPES[given.dtype]
-    cells = _cells(facts, lambda v: not lowest <= v <= highest)
-    n_vocab = facts.n_vocab
+    cells = _cells(facts, lambda v: _is_beyond(v, given.dtype))
+    n_vocab, worst = facts.n_vocab, 0
     if cells:
-        worst = max(given.flat(), key=abs)
-        what = f"ID {int(worst)} does not fit {given.dtype}, which holds {lowest} to {highest}"
+        worst = next(int(v) for v in given.flat() if _is_beyond(v, given.dtype))
+        what = f"ID {worst} does not fit {given.dtype}, which holds {lowest} to {highest}"
     else:
         what = (
             f"{given.dtype} holds IDs up to {highest}, but the tokenizer has IDs up to {(n_vocab or 0) - 1}: "
@@ -138,6 +162,7 @@ def ids_dtype_overflow(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     yield kind.diagnosis(
         what,
         "write the IDs again from the text, as int64 or uint32; those that wrapped around cannot be recovered",
+        torch=_said_of_overflow(given.dtype, worst) if cells else kind.torch,
         cells=cells,
         fields=["token_ids_dtype", "token_ids"],
         data={"dtype": given.dtype, "highest": highest, "n_vocab": n_vocab},
@@ -148,10 +173,27 @@ def _overflow(facts: Facts) -> bool:
     given = facts.given
     if given is None or given.dtype not in INTEGER_DTYPES:
         return False
-    lowest, highest = INTEGER_DTYPES[given.dtype]
-    if any(not lowest <= v <= highest for v in given.flat()):
+    if any(_is_beyond(v, given.dtype) for v in given.flat()):
         return True
-    return facts.n_vocab is not None and facts.n_vocab - 1 > highest
+    return facts.n_vocab is not None and facts.n_vocab - 1 > INTEGER_DTYPES[given.dtype][1]
+
+
+def _is_beyond(value: int | float, dtype: str) -> bool:
+    """Return whether a whole number does not fit a dtype."""
+    lowest, highest = INTEGER_DTYPES[dtype]
+    return math.isfinite(value) and not lowest <= value <= highest
+
+
+def _said_of_overflow(dtype: str, worst: int) -> str:
+    if dtype == "int64":
+        return "ValueError: Overflow when unpacking long long"
+    if worst < 0 and dtype.startswith("uint"):
+        return f"no error: {worst} becomes {worst % 2 ** int(dtype[4:])}"
+    return _conversion(dtype)
+
+
+def _conversion(dtype: str) -> str:
+    return f"RuntimeError: value cannot be converted to type {dtype} without overflow"
 
 
 @fault(
@@ -271,7 +313,9 @@ def batch_axes_swapped(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         ids = ids.T   # (T, B) becomes (B, T)
     """
     given, loader = facts.given, facts.config.loader
-    if given is None or given.shape is None or not facts.config.is_stated("loader"):
+    if given is None or given.shape is None:
+        return
+    if not (facts.config.is_stated("loader.batch_size") or facts.config.is_stated("loader.max_length")):
         return
     meant = (loader.batch_size, loader.max_length)
     if len(given.shape) != 2 or given.shape == meant or given.shape != meant[::-1]:

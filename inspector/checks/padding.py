@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.checks import words
+from inspector.checks.arrangement import intended_rows
 from inspector.checks.registry import fault
 from inspector.diagnosis import Cell, Severity, Stage
 from inspector.recipe import is_padding_idx, is_size
@@ -36,7 +37,7 @@ def token_padding(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         pad = tokenizer.pad_token_id
         tok_emb = torch.nn.Embedding(max(len(tokenizer), pad + 1), 256, padding_idx=pad)
     """
-    yield from _out_of_range(kind, "token_embedding", facts.token_layer)
+    yield from _out_of_range(kind, "token_embedding", facts.token_layer, intended_rows(facts)[0])
 
 
 @fault(
@@ -52,15 +53,14 @@ def position_padding(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     It may be -rows to rows - 1. Only models of RoBERTa's family give their position table a padding row: the row
     `padding_idx`, while positions start at `padding_idx + 1`.
     """
-    yield from _out_of_range(kind, "position_embedding", facts.position_layer)
+    yield from _out_of_range(kind, "position_embedding", facts.position_layer, intended_rows(facts)[1])
 
 
 def _out_of_range(
-    kind: Fault, section: str, layer: TokenEmbeddingConfig | PositionEmbeddingConfig | None
+    kind: Fault, section: str, layer: TokenEmbeddingConfig | PositionEmbeddingConfig | None, rows: int | None
 ) -> Iterator[Diagnosis]:
-    if layer is None or not is_size(layer.num_embeddings):
+    if layer is None or rows is None:
         return
-    rows = int(layer.num_embeddings or 0)
     if is_padding_idx(layer.padding_idx, rows):
         return
     yield kind.diagnosis(

@@ -267,11 +267,33 @@ def position_count_differs(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         return
     positions = facts.positions
     assert positions is not None
-    shape = "lists of different lengths" if positions.shape is None else f"shape {positions.shape}"
+    if positions.shape is None:
+        what = "the positions are lists of different lengths, which make no tensor"
+    else:
+        what = f"the positions have shape {positions.shape}, which gives no one row to each of {facts.columns} columns"
+    batch_shape = (len(facts.batch), facts.columns or 0)
     yield kind.diagnosis(
-        f"the positions ({shape}) do not match a batch of shape ({len(facts.batch)}, {facts.columns})",
+        f"{what} of a batch of shape {batch_shape}",
         f"give one position a column: torch.arange({facts.columns})",
+        torch=_said_of_shapes(batch_shape, positions.shape),
         fields=["positions"],
         fix={"positions": None},
         data={"shape": list(positions.shape or ()), "columns": facts.columns},
     )
+
+
+def _said_of_shapes(batch: tuple[int, int], positions: tuple[int, ...] | None) -> str:
+    """Return what torch says when rows of equal width are added, broadcasting from the last axis to the first."""
+    if positions is None:
+        return "ValueError: expected sequence of length"
+    if 0 in positions:
+        return "RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar types"
+    axes = max(2, len(positions))
+    left, right = (1,) * (axes - 2) + batch, (1,) * (axes - len(positions)) + positions
+    for axis in reversed(range(axes)):
+        a, b = left[axis], right[axis]
+        if a != b and 1 not in (a, b):
+            sizes = f"The size of tensor a ({a}) must match the size of tensor b ({b})"
+            return f"RuntimeError: {sizes} at non-singleton dimension {axis}"
+    shape = tuple(max(a, b) for a, b in zip(left, right, strict=True))
+    return f"no error, but the sum has axes {shape} and the embedding dim"

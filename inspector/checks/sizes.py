@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Layer = TokenEmbeddingConfig | PositionEmbeddingConfig | SegmentEmbeddingConfig
 
 _EXPLAINED = "constructor-argument-invalid"
+MOST_VALUES = 2**60
 
 
 @fault(
@@ -38,7 +39,9 @@ def token_constructor(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 
         tok_emb = torch.nn.Embedding(len(vocabulary), d_model // 2)
     """
-    rows = facts.n_vocab if facts.n_vocab is not None else (facts.max_id or 0) + 1
+    yield from _stated_width(kind, facts)
+    needed = (facts.max_id or 0) + 1
+    rows = max(facts.n_vocab, needed) if facts.n_vocab is not None else needed
     yield from _invalid(kind, facts, "token_embedding", facts.token_layer, rows, ("vocab_size", "output_dim"))
 
 
@@ -87,30 +90,31 @@ def _invalid(
     kind: Fault, facts: Facts, section: str, layer: Layer, rows: int, names: tuple[str, str]
 ) -> Iterator[Diagnosis]:
     layer_name = section.partition("_")[0]
-    width = facts.config.embedding_dim
-    repairs = {"num_embeddings": rows, "embedding_dim": 256 if width is None or width < 1 else width}
+    stated = facts.config.embedding_dim
+    width = stated if stated is not None and is_size(stated) else 256
+    repairs = {"num_embeddings": rows, "embedding_dim": width}
     for (argument, repair), name in zip(repairs.items(), names, strict=True):
-        value = getattr(layer, argument)
-        if is_size(value):
+        value, field = getattr(layer, argument), f"{section}.{argument}"
+        inherited = argument == "embedding_dim" and value == stated and not facts.config.is_stated(field)
+        if is_size(value) or inherited:
             continue
-        field = f"{section}.{argument}"
         yield kind.diagnosis(
             f"the {layer_name} layer's {name} is {value!r}, "
-            f"but {'a table' if argument == 'num_embeddings' else 'a row'} "
-            "needs a whole number of at least 1",
-            f"set {name} to {repair}",
+            f"but {'a table' if argument == 'num_embeddings' else 'a row'} needs a whole number of at least 1",
+            f"set {name} to {repair}{_division(value)}",
             torch=_said(value, is_rows=argument == "num_embeddings"),
             fields=[field],
             fix={field: repair},
             data={argument: value},
         )
+    yield from _too_large(kind, section, layer, rows, names)
     dtype = getattr(layer, "dtype", "float32")
     if dtype not in ITEM_SIZES:
         yield kind.diagnosis(
             f"the {layer_name} layer's dtype is {dtype}, but rows are floating-point numbers: "
             f"{words.python_list(list(ITEM_SIZES))}",
-            "set dtype to float32",
-            torch=f'RuntimeError: "normal_kernel_cpu" not implemented for {dtype!r}',
+            "set dtype to float32; integers are for the IDs, not for the table",
+            torch=_said_of_dtype(dtype),
             fields=[f"{section}.dtype"],
             fix={f"{section}.dtype": "float32"},
             data={"dtype": dtype},
@@ -119,19 +123,68 @@ def _invalid(
     if projected is not None and not is_size(projected):
         yield kind.diagnosis(
             f"the width after the projection is {projected!r}, but a row needs a whole number of at least 1",
-            f"set project_to to {repairs['embedding_dim']}",
-            torch="RuntimeError: Trying to create tensor with negative dimension",
+            f"set project_to to {width}, or leave it out where no projection follows the table",
+            torch=_said(projected, is_rows=False),
             fields=[f"{section}.project_to"],
-            fix={f"{section}.project_to": repairs["embedding_dim"]},
+            fix={f"{section}.project_to": width},
             data={"project_to": projected},
         )
 
 
+def _too_large(kind: Fault, section: str, layer: Layer, rows: int, names: tuple[str, str]) -> Iterator[Diagnosis]:
+    """Yield a table whose two sizes are sound and that no machine can hold."""
+    if not (is_size(layer.num_embeddings) and is_size(layer.embedding_dim)):
+        return
+    height, width = int(layer.num_embeddings or 0), int(layer.embedding_dim or 0)
+    if height * width < MOST_VALUES:
+        return
+    to_blame = 0 if height >= width else 1
+    field = f"{section}.{('num_embeddings', 'embedding_dim')[to_blame]}"
+    repair = rows if to_blame == 0 else 256
+    yield kind.diagnosis(
+        f"a table of {height} rows of {width} values is larger than any machine's memory",
+        f"set {names[to_blame]} to the size that was meant, such as {repair}",
+        torch="RuntimeError: Storage size calculation overflowed, or DefaultCPUAllocator: can't allocate memory",
+        fields=[field],
+        fix={field: repair},
+        data={"num_embeddings": height, "embedding_dim": width},
+    )
+
+
+def _stated_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """Yield a stated embedding dim that is no size; layers that only inherit it are not blamed for it."""
+    stated, config = facts.config.embedding_dim, facts.config
+    if stated is None or is_size(stated):
+        return
+    layers = (config.token_embedding, config.position_embedding, config.segment_embedding)
+    sound = [layer.embedding_dim for layer in layers if layer is not None and is_size(layer.embedding_dim)]
+    repair = sound[0] if sound else 256
+    yield kind.diagnosis(
+        f"the stated embedding dim is {stated}, but a row needs a whole number of at least 1",
+        f"state an embedding dim of {repair}" + (", the layers' own width" if sound else ""),
+        torch=_said(stated, is_rows=False) if not sound else "no error: PyTorch does not know what was meant",
+        fields=["embedding_dim"],
+        fix={"embedding_dim": repair},
+        data={"embedding_dim": stated},
+    )
+
+
+def _division(value: Any) -> str:
+    return ": a division with / gives a float, // a whole number" if isinstance(value, float) else ""
+
+
 def _said(value: Any, *, is_rows: bool) -> str:
-    if not isinstance(value, int):
-        return "TypeError: empty(): argument 'size' must be tuple of ints"
+    if not isinstance(value, int) or value >= 2**63:
+        return "TypeError: empty(): argument 'size'"
     if value == 0:
-        return words.INDEX_ERROR if is_rows else "no error: rows of no values"
-    if value < 0:
-        return "RuntimeError: Trying to create tensor with negative dimension"
-    return "RuntimeError: Storage size calculation overflowed"
+        empty = "RuntimeError: index_select(): self indexing axis dim should be positive"
+        return f"{empty} (at the first look-up)" if is_rows else "no error: rows of no values"
+    return f"RuntimeError: Trying to create tensor with negative dimension {value}"
+
+
+def _said_of_dtype(dtype: str) -> str:
+    if dtype.startswith("complex"):
+        return "RuntimeError: embedding does not support automatic differentiation for outputs with complex dtype"
+    if dtype.startswith("float8"):
+        return 'NotImplementedError: "normal_kernel_cpu" not implemented'
+    return "RuntimeError: Only Tensors of floating point and complex dtype can require gradients"

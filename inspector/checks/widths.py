@@ -48,7 +48,7 @@ def meant(facts: Facts) -> int | None:
 
     A width of 1 beside a larger one is never what was meant: it is added to every dimension.
     """
-    if facts.config.embedding_dim is not None:
+    if is_size(facts.config.embedding_dim):
         return facts.config.embedding_dim
     votes: dict[int, int] = {}
     for width in widths(facts):
@@ -69,7 +69,7 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
     together = bool(alike) and len(alike) == len(others)  # all layers agree, but not with what was stated
     if together and all_widths[0] is not width:
         return  # one cause, reported once, at the first layer
-    stated = facts.config.embedding_dim is not None
+    stated = is_size(facts.config.embedding_dim)
     against = f"the stated embedding dim is {wanted}" if stated else f"the other rows are {wanted} wide"
     fields = [width.field] + [w.field for w in alike if together]
     if together:
@@ -84,23 +84,23 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
     yield kind.diagnosis(
         message,
         help_,
-        torch=_said(facts, width),
+        torch=_said(all_widths),
         fields=fields,
         fix={f: wanted for f in fields if f != "embedding_dim"},
         data={"embedding_dim": width.value, "expected": wanted},
     )
 
 
-def _said(facts: Facts, width: Width) -> str:
-    token = next((w.value for w in widths(facts) if w.layer == "token"), width.value)
-    other = (
-        width.value if width.layer != "token" else next((w.value for w in widths(facts) if w.layer != "token"), token)
-    )
-    if token == other:
-        return f"no error, but the sum is {token} wide"
-    if 1 in (token, other):
+def _said(all_widths: list[Width]) -> str:
+    """Return what torch says when rows of these widths are added one after the other."""
+    summed = all_widths[0].value
+    for width in all_widths[1:]:
+        if width.value != summed and 1 not in (width.value, summed):
+            return _SUM_ERROR.format(summed, width.value)
+        summed = max(summed, width.value)
+    if any(w.value != summed for w in all_widths):
         return "no error: a width of 1 is added to every dimension"
-    return _SUM_ERROR.format(token, other)
+    return f"no error, but the sum is {summed} wide"
 
 
 @fault(
@@ -191,7 +191,7 @@ def widths_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         f"rows of different widths cannot be added: {values}",
         f"set the {other.layer} layer's output_dim to {first.value}, or the {first.layer} layer's to {other.value}; "
         "nobody stated which is meant",
-        torch=_SUM_ERROR.format(first.value, other.value),
+        torch=_said(found),
         fields=[w.field for w in found],
         data={w.layer: w.value for w in found},
     )
