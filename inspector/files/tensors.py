@@ -55,10 +55,15 @@ class TensorInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """Which of several files these tensors came from: `present` of `expected` files were there."""
+    """Which of several files these tensors came from: `present` of `expected` files were there.
+
+    `missing` names the tensors that an index promises and that no file present holds, each with the file it should be
+    in. It is empty without an index: one shard opened alone does not know what the others hold.
+    """
 
     present: int = 1
     expected: int = 1
+    missing: Mapping[str, str] = field(default_factory=dict)
 
 
 class TensorFile(Protocol):
@@ -81,10 +86,14 @@ class TensorFile(Protocol):
     def rows(self, name: str, indices: Sequence[int]) -> Tensor:
         """Return rows of a tensor of two axes, (indices, width), in the stored dtype (float32 once dequantised).
 
-        Only these rows are read.
+        Only these rows are read. Axes of size 1 before the last two do not count: (1, T, width) has T rows.
 
         Raises:
-            FileTrouble: the file was changed, cut or taken away since it was opened.
+            FileTrouble: the file was changed, cut or taken away since it was opened, its values are of a kind that
+                cannot be read, or the rows do not fit in memory.
+            KeyError: there is no such tensor.
+            IndexError: there is no such row.
+            ValueError: the tensor has not two axes.
         """
         ...
 
@@ -92,7 +101,7 @@ class TensorFile(Protocol):
         """Return columns of a tensor of two axes as rows, (indices, height): rows of a table stored transposed.
 
         Raises:
-            FileTrouble: the file was changed, cut or taken away since it was opened.
+            FileTrouble, KeyError, IndexError, ValueError: as of `rows`.
         """
         ...
 
@@ -103,12 +112,13 @@ class TensorFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A checkpoint and what lies beside it: its `config.json`, its tokenizer's file; None and empty where there is none.
+    """A checkpoint and what lies beside it: its `config.json`, its tokenizer's file; each empty or None if absent.
 
-    `path` is what the person named.
+    `path` is what the person named. `notes` are sentences about what lay beside the file and was left aside.
     """
 
     path: Path
     file: TensorFile
     config: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Path | None = None
+    notes: tuple[str, ...] = ()
