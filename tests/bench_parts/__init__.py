@@ -1,0 +1,1 @@
+"""What `tests/bench.py` is made of: processes that are measured, and the measurements that start them."""
