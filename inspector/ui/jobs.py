@@ -100,8 +100,8 @@ class Lane(QObject):
             self._job = None
 
     @Slot(object)
-    def _on_finished(self, outcome: object) -> None:
-        number, value, error = outcome  # type: ignore[misc]
+    def _on_finished(self, outcome: tuple[int, Any, Exception | None]) -> None:
+        number, value, error = outcome
         if self._job is None or self._job.number != number:
             return
         self._job = None
@@ -109,8 +109,8 @@ class Lane(QObject):
         (self.done if error is None else self.failed).emit(value if error is None else error)
 
     @Slot(object)
-    def _on_reported(self, report: object) -> None:
-        number, fraction = report  # type: ignore[misc]
+    def _on_reported(self, report: tuple[int, float]) -> None:
+        number, fraction = report
         if self._job is not None and self._job.number == number:
             self.progressed.emit(fraction)
 

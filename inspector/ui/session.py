@@ -271,8 +271,8 @@ class Session(QObject):
             self._reading.submit(lambda _: (config, *_read(config, batch, tokens)))
 
     @Slot(object)
-    def _on_read(self, outcome: object) -> None:
-        config, tokens, result = outcome  # type: ignore[misc]
+    def _on_read(self, outcome: tuple[InputConfig, Tokens | None, Result]) -> None:
+        config, tokens, result = outcome
         self._vocabulary_ready = True
         if config == self._config:
             self._show(tokens, result)
@@ -331,9 +331,9 @@ class Session(QObject):
         self._building.submit(work)
 
     @Slot(object)
-    def _on_built(self, layers: object) -> None:
+    def _on_built(self, layers: Layers) -> None:
         self._torch_ready = True
-        self._layers = layers  # type: ignore[assignment]
+        self._layers = layers
         self._look_up()
         self.rows_changed.emit(self._rows)
 
@@ -343,9 +343,9 @@ class Session(QObject):
         self._set_rows(Rows(reason=str(error)))
 
     @Slot(object)
-    def _on_build_progressed(self, fraction: object) -> None:
+    def _on_build_progressed(self, fraction: float) -> None:
         self._torch_ready = True
-        self._set_rows(Rows(reason="Building the layers …", progress=float(fraction), cancellable=True))  # type: ignore[arg-type]
+        self._set_rows(Rows(reason="Building the layers …", progress=fraction, cancellable=True))
 
     def _trace(self) -> None:
         result, layers = self._result, self._layers
@@ -367,8 +367,8 @@ class Session(QObject):
             self._tracing.submit(work)
 
     @Slot(object)
-    def _on_traced(self, outcome: object) -> None:
-        result, trace = outcome  # type: ignore[misc]
+    def _on_traced(self, outcome: tuple[Result, Trace]) -> None:
+        result, trace = outcome
         if result is self._result:
             self._set_rows(Rows(trace=trace))
 

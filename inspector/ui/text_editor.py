@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent, QPalette, QTextCursor
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPalette, QTextCursor
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from inspector.ui.text_units import characters_before, displayed, unit_count, units_before
 
+_BOLD = 0.6  # pixels beside
 LARGER = 1.5  # points than the window's labels: a text is read, not glanced at
 
 
@@ -42,6 +43,7 @@ class TextEditor(QPlainTextEdit):
         self._news: Edit | None = None
         self._by_program = False
         self._pressed = 0
+        self._bold: QTextCursor | None = None
         self.setUndoRedoEnabled(False)
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -107,6 +109,27 @@ class TextEditor(QPlainTextEdit):
         line = block.layout().lineForTextPosition(cursor.positionInBlock()).lineNumber()
         bar = self.verticalScrollBar()  # which counts lines
         bar.setValue(block.firstLineNumber() + line - bar.pageStep() // 2)
+
+    # ---- marks ---------------------------------------------------------------------------------------------------
+
+    def set_marks(self, marks: list[QTextEdit.ExtraSelection]) -> None:
+        """Show these marks in place of those before; they move with the text. What is underlined is drawn bold too."""
+        self._bold = next((QTextCursor(mark.cursor) for mark in marks if mark.format.fontUnderline()), None)
+        self.setExtraSelections(marks)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._bold is None:
+            return
+        start, length = self._bold.selectionStart(), self._bold.selectionEnd() - self._bold.selectionStart()
+        block = self.document().findBlock(start)
+        origin = self.blockBoundingGeometry(block).translated(self.contentOffset()).topLeft()
+        painter = QPainter(self.viewport())
+        painter.setPen(self.palette().color(QPalette.ColorRole.Text))
+        # The same glyphs once more, a little beside: a bold face would be wider and make the text jump from cell to
+        # cell, and a mark's own outline costs ten times as much.
+        for run in block.layout().glyphRuns(start - block.position(), length):
+            painter.drawGlyphRun(origin + QPointF(_BOLD, 0), run)
 
     # ---- changes by the person -----------------------------------------------------------------------------------
 

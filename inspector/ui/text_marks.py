@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtGui import QColor, QPen, QTextCharFormat
+from PySide6.QtGui import QColor, QTextCharFormat
 from PySide6.QtWidgets import QTextEdit
 
 from inspector import tokenizer
@@ -132,6 +132,4 @@ def _chosen(colors: Colors) -> QTextCharFormat:
     look.setForeground(colors.text)
     look.setFontUnderline(True)
     look.setUnderlineColor(colors.accent)
-    # A bolder face would be wider and make the text jump from cell to cell; a drawn outline is not.
-    look.setTextOutline(QPen(colors.text, 0.6))
     return look

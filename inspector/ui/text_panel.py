@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 WHOLE_CHARACTERS = 100_000
 WHOLE_LINES = 5_000
 WHOLE_LINE_CHARACTERS = 4_000
-EXCERPT_CHARACTERS = 4_000
-LONGEST_EXCERPT_CHARACTERS = 8_000  # by typing into it
+EXCERPT_CHARACTERS = 3_000
+LONGEST_EXCERPT_CHARACTERS = 6_000  # by typing into it
 
 _UNDO_LIMIT = 1_000
 
@@ -219,7 +219,7 @@ class TextPanel(Panel):
         result = self._session.result
         if result is not None and self._is_about_this_text(result):
             colors = theme.colors(self.palette())
-            self.editor.setExtraSelections(marks(self.editor, self._first, result, self._session.cell, colors))
+            self.editor.set_marks(marks(self.editor, self._first, result, self._session.cell, colors))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

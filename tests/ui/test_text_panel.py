@@ -32,7 +32,7 @@ HARD_TEXTS = [
     "next line \x85, form feed \x0c, vertical tab \x0b, tab \t",
     "<|endoftext|>",
     "\n\n\n",
-    "a" * 3000,
+    "a long line " * 250,
 ]
 
 
@@ -177,7 +177,9 @@ def test_the_caret_stays_where_the_hand_is(open_panel):
 # ---- pasting -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [t for t in HARD_TEXTS if t[:1] != "\ufeff"], ids=repr)  # PySide drops a mark
+@pytest.mark.parametrize(
+    "text", [t for t in HARD_TEXTS if t[:1] != "\ufeff"], ids=lambda text: ascii(text[:30])
+)  # PySide drops a mark
 def test_every_text_reaches_the_session_as_it_is(open_panel, text):
     panel, session = open_panel("before")
     select_all(panel)
@@ -196,7 +198,7 @@ def test_every_text_reaches_the_session_as_it_is(open_panel, text):
     assert shown(panel) == displayed(text)
 
 
-@pytest.mark.parametrize("text", [*HARD_TEXTS, "lone \ud800 surrogate \udfff"], ids=repr)
+@pytest.mark.parametrize("text", [*HARD_TEXTS, "lone \ud800 surrogate \udfff"], ids=lambda text: ascii(text[:30]))
 def test_every_text_can_be_opened(open_panel, text):
     panel, session = open_panel()
     session.replace_config(InputConfig(text=text), "open a text")
@@ -372,15 +374,15 @@ def test_an_excerpt_can_be_edited(open_panel, qtbot):
     qtbot.waitUntil(lambda: session.result.batch == 1000)
     first = MEGABYTE.index(panel.editor.text)
     assert first > 0
-    put_caret(panel, 2000)
+    put_caret(panel, 1500)
     QTest.keyClicks(panel.editor, "donkey")
-    assert session.config.text == MEGABYTE[: first + 2000] + "donkey" + MEGABYTE[first + 2000 :]
-    assert panel.editor.caret == 2006
+    assert session.config.text == MEGABYTE[: first + 1500] + "donkey" + MEGABYTE[first + 1500 :]
+    assert panel.editor.caret == 1506
     wanted = session.config.text
     qtbot.waitUntil(lambda: session.result.config.text == wanted, timeout=20_000)
-    assert panel.editor.caret == 2006
+    assert panel.editor.caret == 1506
     assert panel.editor.text == wanted[first : first + EXCERPT_CHARACTERS + 6]
-    click(panel, 2003)
+    click(panel, 1503)
     assert chosen(panel) == ["key"]
     panel.undo_stack.undo()
     assert session.config.text == MEGABYTE
@@ -403,13 +405,13 @@ def test_undoing_far_from_the_excerpt_goes_there(open_panel, qtbot):
 def test_a_line_that_grows_too_long_keeps_the_caret(open_panel):
     panel, session = open_panel("word " * 790)
     put_caret(panel, 1_000)
-    paste(panel, "x" * 3_000)
+    paste(panel, "x" * 1_500)
     assert panel.editor.text == session.config.text  # already too long to open whole, but it does not jump
     assert not panel._excerpt_note.isVisible()
-    paste(panel, "y" * 3_000)
+    paste(panel, "y" * 1_500)
     assert panel._excerpt_note.isVisible()
     assert panel.editor.caret == EXCERPT_CHARACTERS // 2
-    assert panel.editor.text[: panel.editor.caret] == "y" * 2_000
+    assert panel.editor.text[: panel.editor.caret] == "y" * 1_500
     panel.undo_stack.undo()
     panel.undo_stack.undo()
     assert session.config.text == "word " * 790
@@ -445,7 +447,7 @@ def test_ids_have_no_text_until_one_is_wanted(open_panel):
 # ---- units ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [*HARD_TEXTS, "\ud800 and \udc00", "a😀b😀"], ids=repr)
+@pytest.mark.parametrize("text", [*HARD_TEXTS, "\ud800 and \udc00", "a😀b😀"], ids=lambda text: ascii(text[:30]))
 def test_units_and_characters_agree(text):
     assert len(displayed(text)) == len(text)
     assert unit_count(displayed(text)) == unit_count(text)
