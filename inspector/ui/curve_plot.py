@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 AXIS_WIDTH = 44  # the same for the three plots, so that a dimension is at one x in all of them
+TICK_LENGTH = 4
 Y_MARGIN = 0.06  # of the span, above and below the curve
 LEAST_SPAN = 1e-6  # of the largest magnitude: below it a row counts as constant
 _BAR_WIDTH = 160
@@ -33,7 +34,9 @@ class Caption(pg.GraphicsWidget):  # type: ignore[misc]
         self._title_color = self._figures_color = self._alarm_color = QColor()
         self._title_font, self._figures_font = theme.mono_font(-0.5), QFont()
         self._figures_font.setPointSizeF(self._figures_font.pointSizeF() - 1)
-        self.setFixedHeight(QFontMetricsF(self._title_font).height() + 4)
+        self._title_metrics = QFontMetricsF(self._title_font)
+        self._figures_metrics = QFontMetricsF(self._figures_font)
+        self.setFixedHeight(self._title_metrics.height() + 4)
 
     def set_texts(self, title: str, figures: str = "", *, alarm: bool = False) -> None:
         """Show what the row is called and its figures, marked where `alarm` says that they are not as they should."""
@@ -46,16 +49,20 @@ class Caption(pg.GraphicsWidget):  # type: ignore[misc]
         self._title_color, self._figures_color, self._alarm_color = title, colors.muted, colors.fault
         self.update()
 
+    def boundingRect(self) -> QRectF:
+        # Clear of the axis, which reaches a little beyond its place and would be repainted with each caption.
+        left = AXIS_WIDTH + TICK_LENGTH + 4
+        return QRectF(left, 0, self.size().width() - left, self.size().height())
+
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        rect = QRectF(AXIS_WIDTH, 0, self.size().width() - AXIS_WIDTH, self.size().height())
-        metrics = QFontMetricsF(self._title_font)
-        title = metrics.elidedText(self.title, Qt.TextElideMode.ElideRight, rect.width())
+        rect = self.boundingRect()
+        title = self._title_metrics.elidedText(self.title, Qt.TextElideMode.ElideRight, rect.width())
         painter.setFont(self._title_font)
         painter.setPen(self._title_color)
         painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title)
-        room = rect.width() - metrics.horizontalAdvance(title) - _GAP
+        room = rect.width() - self._title_metrics.horizontalAdvance(title) - _GAP
         figures = f"▲ {self.figures}" if self.alarm else self.figures
-        while figures and QFontMetricsF(self._figures_font).horizontalAdvance(figures) > room:
+        while figures and self._figures_metrics.horizontalAdvance(figures) > room:
             figures = figures.rpartition("   ")[0]  # a figure is shown whole or not at all
         painter.setFont(self._figures_font)
         painter.setPen(self._alarm_color if self.alarm else self._figures_color)
@@ -76,6 +83,7 @@ class Backdrop(QGraphicsItem):
         self.words = ""
         self.fault = False
         self.progress: float | None = None
+        self._ticks: tuple[tuple[float, float, float], list[float]] = ((0.0, 0.0, 0.0), [])
 
     def set_colors(self, colors: theme.Colors) -> None:
         """Take the colours of the scheme."""
@@ -101,13 +109,19 @@ class Backdrop(QGraphicsItem):
         if self.words:
             self._paint_words(painter, rect)
         else:
-            bottom, top = self._box.viewRange()[1]
             painter.setPen(self._colors.grid)
-            for value in self._axis.tickValues(bottom, top, rect.height())[0][1]:
-                y = rect.top() + (top - value) / (top - bottom) * rect.height()
-                painter.drawLine(QLineF(rect.left(), y, rect.right(), y))
+            painter.drawLines([QLineF(rect.left(), y, rect.right(), y) for y in self._tick_places(rect)])
         painter.setPen(self._colors.border)
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+
+    def _tick_places(self, rect: QRectF) -> list[float]:
+        """Return where the axis has its ticks; pyqtgraph takes longer to find them than to draw the curve."""
+        bottom, top = self._box.viewRange()[1]
+        key = bottom, top, rect.height()
+        if key != self._ticks[0]:
+            values = self._axis.tickValues(*key)[0][1]
+            self._ticks = key, [rect.top() + (top - value) / (top - bottom) * rect.height() for value in values]
+        return self._ticks[1]
 
     def _paint_words(self, painter: QPainter, rect: QRectF) -> None:
         painter.setPen(self._colors.fault if self.fault else self._colors.muted)
@@ -138,7 +152,7 @@ class CurvePlot:
         self.box.disableAutoRange()
         self.axis = pg.AxisItem("left", linkView=self.box)
         self.axis.enableAutoSIPrefix(False)
-        self.axis.setStyle(autoExpandTextSpace=False, maxTickLevel=0, tickLength=-4)
+        self.axis.setStyle(autoExpandTextSpace=False, maxTickLevel=0, tickLength=-TICK_LENGTH)
         self.axis.setWidth(AXIS_WIDTH)
         layout.addItem(self.axis, row + 1, 0)
         layout.addItem(self.box, row + 1, 1)

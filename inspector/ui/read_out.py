@@ -23,7 +23,8 @@ class ReadOut(QWidget):
         self._font = theme.mono_font(-1)
         self._label_font = QFont(self.font())
         self._label_font.setPointSizeF(self._label_font.pointSizeF() - 1)
-        digits, letters = QFontMetricsF(self._font), QFontMetricsF(self._label_font)
+        self._metrics = digits = QFontMetricsF(self._font)
+        letters = QFontMetricsF(self._label_font)
         self._label_widths = [letters.horizontalAdvance(label) + _GAP for label in LABELS]
         self._widest = [digits.horizontalAdvance(value) for value in _WIDEST]
         self._usual = [digits.horizontalAdvance(value) for value in _USUAL]
@@ -50,7 +51,6 @@ class ReadOut(QWidget):
         colors = theme.colors(self.palette())
         hues = (colors.text, colors.token, colors.position, colors.sum)
         painter = QPainter(self)
-        digits = QFontMetricsF(self._font)
         # What is left over is shared out, so that the columns depend on the width alone.
         spare = self.width() - sum(self._label_widths) - sum(self._usual)
         gap = spare / len(LABELS)
@@ -65,6 +65,6 @@ class ReadOut(QWidget):
             painter.setFont(self._font)
             painter.setPen(hue)
             room = cell.adjusted(label_width, 0, 0, 0)
-            shown = digits.elidedText(value or "–", Qt.TextElideMode.ElideRight, room.width())
+            shown = self._metrics.elidedText(value or "–", Qt.TextElideMode.ElideRight, room.width())
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
             x += label_width + width + gap

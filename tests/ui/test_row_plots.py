@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-TEXT = (
-    "I counted the ships by the sound of their bells, one for each boat that came home, and wrote the number in a book."
-)
+TEXT = "I counted the ships by the sound of their bells, one for each boat that came home, and wrote it in a book."
 
 
 @pytest.fixture
