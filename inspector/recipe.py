@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
-
-from inspector.files.tables import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +12,14 @@ if TYPE_CHECKING:
     from inspector.config import InputConfig, PositionEmbeddingConfig, SegmentEmbeddingConfig, TokenEmbeddingConfig
 
 ITEM_SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+
+
+class Role(StrEnum):
+    """What a table is for; the value is the word people read."""
+
+    TOKEN = "token"
+    POSITION = "position"
+    SEGMENT = "segment"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.files import names
+from inspector.recipe import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from inspector.files.tensors import TensorInfo
-
-
-class Role(StrEnum):
-    """What a table is for; the value is the word people read."""
-
-    TOKEN = "token"
-    POSITION = "position"
-    SEGMENT = "segment"
 
 
 _NAMES = {Role.TOKEN: names.TOKEN, Role.POSITION: names.POSITION, Role.SEGMENT: names.SEGMENT}
