@@ -91,7 +91,7 @@ def run_in_torch(inspection: dict[str, Any]) -> None:
         widths.append(added.shape[-1])
         rows = rows + added
     require(rows.shape == (samples, columns, widths[0]))
-    require(set(widths) == {widths[0] if wanted is None else wanted})
+    require(set(widths) == {widths[0] if wanted is None else wanted} and widths[0] >= 1)
     require(not out_of_place(inspection, token, position, needed))
 
 
@@ -161,7 +161,7 @@ def out_of_place(
     round_number = n_vocab.bit_count() == 1 or n_vocab % 64 == 0
     if position is None:
         nobody_knows = inspection.get("embedding_dim", 256) is None and inspection.get("segment_embedding") is None
-        return nobody_knows and width == n_vocab and not round_number and token.get("project_to") is None
+        return nobody_knows and rows > 1 and width == n_vocab and not round_number and token.get("project_to") is None
     if position["num_embeddings"] != n_vocab or needed > rows:
         return False
     usual_context = rows == needed or rows.bit_count() == 1 or (rows > 4 and (rows - 2).bit_count() == 1)

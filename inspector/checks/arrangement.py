@@ -116,7 +116,7 @@ def _ids_tell(facts: Facts, rows: int, other: int, needed: int) -> bool:
 def _token_transposed(facts: Facts) -> bool:
     """Return whether the token layer was given (width, vocabulary)."""
     sizes = _sizes(facts.token_layer)
-    if sizes is None or sizes[0] == sizes[1] or facts.token_layer.project_to is not None:
+    if sizes is None or sizes[0] == sizes[1] or 1 in sizes or facts.token_layer.project_to is not None:
         return False
     (rows, width), n_vocab = sizes, facts.n_vocab
     wanted = _wanted(facts, facts.position_layer, facts.config.segment_embedding)
@@ -139,7 +139,7 @@ def _token_transposed(facts: Facts) -> bool:
 def _position_transposed(facts: Facts, token_transposed: bool) -> bool:
     """Return whether the position layer was given (width, context length)."""
     sizes = _sizes(facts.position_layer)
-    if sizes is None or sizes[0] == sizes[1]:
+    if sizes is None or sizes[0] == sizes[1] or 1 in sizes:
         return False
     rows, width = sizes
     wanted = _stated(facts)
@@ -147,10 +147,10 @@ def _position_transposed(facts: Facts, token_transposed: bool) -> bool:
         wanted = int(facts.token_layer.num_embeddings or 0)
     elif wanted is None:
         wanted = int(facts.token_width or 0) if is_size(facts.token_width) else None
-    if rows != wanted or width == wanted or width == 1:
+    if rows != wanted or width == wanted:
         return False
     needed = _needed_positions(facts)
-    if needed > width:
+    if needed > width or needed == rows:  # the rows are as many as positions need
         return False
     # (1024, 768) beside a width of 1024 is a context length of 1024 and a wrong width, not a context length of 768.
     return width == needed or not _is_power_of_two(rows) or _is_power_of_two(width)

@@ -229,9 +229,9 @@ def ids_rank(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         return
     fix = None
     if len(shape) == 1 and shape[0]:
-        fix, what, remedy = {"token_ids": [list(given.values)]}, "one list", "add the batch axis: ids.unsqueeze(0)"
+        fix, what, remedy = {"token_ids": (given.values,)}, "one list", "add the batch axis: ids.unsqueeze(0)"
     elif len(shape) == 3 and 1 in shape[:2] and shape[2]:
-        fix = {"token_ids": [list(row) for row in given.rows()]}
+        fix = {"token_ids": tuple(map(tuple, given.rows()))}
         axis = shape.index(1)
         what, remedy = "three axes", f"take the axis of length 1 away: ids.squeeze({axis})"
     else:
@@ -324,7 +324,7 @@ def batch_axes_swapped(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         f"the batch has shape {_shown(given.shape)}, but the loader makes {_shown(meant)}: its axes are exchanged",
         "transpose the IDs: ids.T",
         fields=["token_ids"],
-        fix={"token_ids": [list(row) for row in zip(*given.rows(), strict=True)]},
+        fix={"token_ids": tuple(zip(*given.rows(), strict=True))},
         data={"shape": list(given.shape), "meant": list(meant)},
     )
 

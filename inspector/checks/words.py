@@ -28,8 +28,12 @@ def rows(number: object) -> str:
 
 
 def ids(facts: Facts, found: Sequence[int]) -> str:
-    """Return "token ID 50085 (' donkey')", or the first of several: "token IDs 50085 (…), 50200 (…) and 3 others"."""
+    """Return "token ID 50085 (' donkey')"; of several the first and the largest, and how many others there are."""
     distinct = list(dict.fromkeys(found))
+    largest = max(distinct)
+    if largest not in distinct[:SHOWN_IDS]:
+        distinct.remove(largest)
+        distinct.insert(SHOWN_IDS - 1, largest)
     named = [facts.describe_id(i) for i in distinct[:SHOWN_IDS]]
     if len(distinct) == 1:
         return f"token ID {named[0]}"
