@@ -64,10 +64,13 @@ def _check(arguments: list[str]) -> int:
 def _explain(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m inspector explain", description="Print the page of a fault.")
     parser.add_argument("name", nargs="?", help="its name or code, such as token-id-out-of-range or E301")
+    parser.add_argument("--message", metavar="FILE", help="read an error message from this file (- for standard input)")
     args = parser.parse_args(arguments)
 
     from inspector import checks, pages
 
+    if args.message is not None:
+        return _explain_message(args.message)
     if args.name is None:
         print(pages.index())
         return EXIT_OK
@@ -75,6 +78,20 @@ def _explain(arguments: list[str]) -> int:
     if not found:
         return _could_not_run(f"there is no fault {args.name!r}; `explain` without a name lists them all")
     print("\n\n".join(pages.page(kind) for kind in found))
+    return EXIT_OK
+
+
+def _explain_message(source: str) -> int:
+    from inspector import messages
+
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except OSError as e:
+        return _could_not_run(f"{source}: {e.strerror or e}")
+    readings = messages.read(data.decode("utf-8", "replace"))
+    if not readings:
+        return _could_not_run("no message in it is known; paste the last line of the traceback and the lines above it")
+    print("\n\n".join(messages.words(reading) for reading in readings))
     return EXIT_OK
 
 
