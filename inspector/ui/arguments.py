@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+SEEDS = (-(2**63), 2**64 - 1)  # what torch.manual_seed takes
+
 
 class Argument(NamedTuple):
     """One field of the inspection file as the Layers panel shows it.
 
     `label` is its accessible name; `hint` says in one sentence what it is, `legal` what works. `optional` arguments may
-    be left empty, `whole` ones take no fraction, `least` is where stepping down ends, `digits` how wide the field is.
+    be left empty, `whole` ones take no fraction, `least` is where stepping down ends, `digits` how wide the field is,
+    and beyond `bounds` there is no such value.
     """
 
     label: str
@@ -19,6 +22,7 @@ class Argument(NamedTuple):
     whole: bool = False
     least: int = 0
     digits: int = 4
+    bounds: tuple[int, int] | None = None
 
 
 ARGUMENTS = {
@@ -69,15 +73,17 @@ ARGUMENTS = {
     "loader.seed": Argument(
         "seed of the loader",
         "What torch.manual_seed is given right before the shuffled loader is iterated; empty for no seed.",
-        "a whole number",
+        "a whole number of 64 bits",
         optional=True,
         whole=True,
+        bounds=SEEDS,
     ),
     "seed": Argument(
         "seed of the layers",
         "What torch.manual_seed is given right before the two constructors, so that the rows are the same each time.",
-        "a whole number",
+        "a whole number of 64 bits",
         whole=True,
+        bounds=SEEDS,
         digits=5,
     ),
     "past_length": Argument(

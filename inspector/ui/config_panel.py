@@ -110,7 +110,11 @@ class LayersPanel(Panel):
     def _number(self, name: str) -> NumberField:
         argument = ARGUMENTS[name]
         field = NumberField(
-            optional=argument.optional, whole=argument.whole, least=argument.least, digits=argument.digits
+            optional=argument.optional,
+            whole=argument.whole,
+            least=argument.least,
+            bounds=argument.bounds,
+            digits=argument.digits,
         )
         field.setAccessibleName(argument.label)
         field.set_hint(f"{argument.hint}\nLegal: {argument.legal}.")

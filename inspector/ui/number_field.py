@@ -65,6 +65,7 @@ class NumberField(QLineEdit):
         optional: bool = False,
         whole: bool = False,
         least: int = 0,
+        bounds: tuple[int, int] | None = None,
         digits: int = 6,
         parent: QWidget | None = None,
     ) -> None:
@@ -74,6 +75,7 @@ class NumberField(QLineEdit):
         self._optional = optional
         self._whole = whole
         self._least = least  # where stepping down ends; anything can be typed
+        self._bounds = bounds  # of 64 bits: there is no value beyond them, right or wrong
         self._digits = digits
         self._value: Number | None = None
         self._value_before: Number | None = None  # when the field was entered
@@ -94,15 +96,13 @@ class NumberField(QLineEdit):
         return self._value
 
     def set_value(self, value: Number | None) -> None:
-        """Show a number; what is being typed stays as it is where it stands for that number."""
+        """Show a number; what is typed stays as it is while the number is the one that counts here."""
         if value == self._value and type(value) is type(self._value):
             return
         self._value = value
         if not self.hasFocus():
             self._value_before = value
-        read = self._read(self.text())
-        if self.complaint or read != (value,):
-            self._show_value()
+        self._show_value()
 
     def set_hint(self, hint: str) -> None:
         """Say what the argument is."""
@@ -121,6 +121,8 @@ class NumberField(QLineEdit):
             return (None,) if self._optional else None
         value = parse(text)
         if value is None or (self._whole and not isinstance(value, int)):
+            return None
+        if self._bounds and not self._bounds[0] <= value <= self._bounds[1]:
             return None
         return (value,)
 
@@ -144,8 +146,10 @@ class NumberField(QLineEdit):
         typed = typed if len(typed) <= SAID else typed[: SAID - 1] + "…"
         if not typed:
             self._set_complaint(f"a number is needed; {used}")
-        elif parse(text) is None:
+        elif (value := parse(text)) is None:
             self._set_complaint(f"“{typed}” is not a number; {used}")
+        elif self._bounds and isinstance(value, int):
+            self._set_complaint(f"{typed} is more than 64 bits; {used}")
         else:
             self._set_complaint(f"{typed} is not a whole number; {used}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -9,9 +11,10 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from inspector.ui import theme
 
 LABELS = ("dimension", "token", "position", "sum")
-_WIDEST = ("12287", "−0.00012345678", "−0.00012345678", "−0.00012345678")  # as many digits as a float32 needs
-_USUAL = ("12287", "−0.12345678", "−0.12345678", "−0.12345678")
-_GAP = 5  # between a label and its value
+_WIDEST = len("−0.00012345678")  # as many characters as a float32 needs
+_USUAL = len("−0.12345678")
+_GAP = 4  # between a label and its value
+_COLUMN_GAP = 6  # at least, between a value and the next label
 
 
 class ReadOut(QWidget):
@@ -23,13 +26,20 @@ class ReadOut(QWidget):
         self._font = theme.mono_font(-1)
         self._label_font = QFont(self.font())
         self._label_font.setPointSizeF(self._label_font.pointSizeF() - 1)
-        self._metrics = digits = QFontMetricsF(self._font)
+        self._metrics = QFontMetricsF(self._font)
         letters = QFontMetricsF(self._label_font)
         self._label_widths = [letters.horizontalAdvance(label) + _GAP for label in LABELS]
-        self._widest = [digits.horizontalAdvance(value) for value in _WIDEST]
-        self._usual = [digits.horizontalAdvance(value) for value in _USUAL]
-        self._height = int(max(digits.height(), letters.height())) + 2
+        self._digit = self._metrics.horizontalAdvance("0")
+        self._dimension_digits = 1
+        self._height = int(max(self._metrics.height(), letters.height())) + 2
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def set_width(self, width: int) -> None:
+        """Make room for the dimensions of rows of so many values."""
+        digits = len(str(width - 1))
+        if digits != self._dimension_digits:
+            self._dimension_digits = digits
+            self.updateGeometry()
 
     def set_values(self, values: tuple[str, str, str, str]) -> None:
         """Show a dimension and the three values there; "" where there is none."""
@@ -38,33 +48,36 @@ class ReadOut(QWidget):
         self.values = values
         text = ", ".join(f"{label} {value or 'none'}" for label, value in zip(LABELS, values, strict=True))
         self.setAccessibleName(text)
-        self.setToolTip(text if any(len(v) > len(w) for v, w in zip(values, _USUAL, strict=True)) else "")
+        self.setToolTip(text if max(map(len, values)) > _USUAL else "")
         self.update()
 
+    def _width(self, characters: int) -> float:
+        digits = self._dimension_digits + 3 * characters
+        return sum(self._label_widths) + digits * self._digit + (len(LABELS) - 1) * _COLUMN_GAP
+
     def sizeHint(self) -> QSize:
-        return QSize(int(sum(self._label_widths) + sum(self._widest)) + 4 * _GAP, self._height)
+        return QSize(ceil(self._width(_WIDEST)), self._height)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(int(sum(self._label_widths) + sum(self._usual)) + 4 * _GAP, self._height)
+        return QSize(ceil(self._width(_USUAL)), self._height)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme.colors(self.palette())
         hues = (colors.text, colors.token, colors.position, colors.sum)
         painter = QPainter(self)
-        # What is left over is shared out, so that the columns depend on the width alone.
-        spare = self.width() - sum(self._label_widths) - sum(self._usual)
-        gap = spare / len(LABELS)
-        x = gap
-        for label, value, hue, label_width, width in zip(
-            LABELS, self.values, hues, self._label_widths, self._usual, strict=True
+        # What is left over is shared out, so that the columns depend on the widths alone.
+        spare = max(0.0, self.width() - self._width(_USUAL)) / 3
+        x = 0.0
+        for i, (label, value, hue, label_width) in enumerate(
+            zip(LABELS, self.values, hues, self._label_widths, strict=True)
         ):
-            cell = QRectF(x, 0, label_width + width + gap - _GAP, self.height())
+            room = self._digit * (_USUAL if i else self._dimension_digits) + (spare if i else 0)
             painter.setFont(self._label_font)
             painter.setPen(colors.muted)
-            painter.drawText(cell, Qt.AlignmentFlag.AlignVCenter, label)
+            painter.drawText(QRectF(x, 0, label_width, self._height), Qt.AlignmentFlag.AlignVCenter, label)
+            x += label_width
             painter.setFont(self._font)
             painter.setPen(hue)
-            room = cell.adjusted(label_width, 0, 0, 0)
-            shown = self._metrics.elidedText(value or "–", Qt.TextElideMode.ElideRight, room.width())
-            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
-            x += label_width + width + gap
+            shown = self._metrics.elidedText(value or "–", Qt.TextElideMode.ElideRight, room + 1)
+            painter.drawText(QRectF(x, 0, room + 2, self._height), Qt.AlignmentFlag.AlignVCenter, shown)
+            x += room + _COLUMN_GAP

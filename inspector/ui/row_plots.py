@@ -244,6 +244,7 @@ class RowsPanel(Panel):
         if len(self._x) < max(widths):
             self._x = np.arange(max(widths))
         self.view.set_width(max(widths))
+        self.read_out.set_width(max(widths))
 
     def _show_limits(self) -> None:
         """Fix the y axes once for a trace, so that cells can be compared; or to the chosen cell, if so wanted."""

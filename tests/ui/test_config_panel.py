@@ -28,6 +28,7 @@ TEXT = "I counted the ships by the sound of their bells, one for each boat that 
 VOCAB_SIZE = "token_embedding.num_embeddings"
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
+WAIT_MS = 30_000  # torch is imported by the first of these tests
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def opened(qtbot: QtBot) -> Iterator[Callable[..., tuple[Session, LayersPanel]]]
         qtbot.waitActive(panel)
         panel.activateWindow()
         session.start()
-        qtbot.waitUntil(lambda: session.result is not None)
+        qtbot.waitUntil(lambda: session.result is not None, timeout=WAIT_MS)
         return session, panel
 
     yield open_panel
@@ -182,6 +183,15 @@ def test_fraction_is_passed_on_where_the_checks_can_judge_it(opened: Any, qtbot:
     type_over(qtbot, panel.field("seed"), "1.5")
     assert session.config.seed == 1
     assert panel.field("seed").complaint == "1.5 is not a whole number; 1 is still used"
+
+
+def test_seed_that_torch_cannot_take_is_not_passed_on(opened: Any, qtbot: QtBot) -> None:
+    session, panel = opened()
+    field = panel.field("seed")
+    field.setFocus()
+    qtbot.keyClicks(field, "4567890123456789012")  # after 123
+    assert session.config.seed == 12345678901234567890
+    assert field.complaint == "1234567890123456789… is more than 64 bits; 12345678901234567890 is still used"
 
 
 def test_undo_first_takes_back_what_is_no_number(opened: Any, qtbot: QtBot) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 TEXT = "I counted the ships by the sound of their bells, one for each boat that came home, and wrote it in a book."
+WAIT_MS = 30_000  # torch is imported by the first of these tests
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def opened(qtbot: QtBot) -> Iterator[Callable[..., tuple[Session, RowsPanel]]]:
         panel.show()
         qtbot.waitExposed(panel)
         session.start()
-        qtbot.waitUntil(lambda: session.rows.trace is not None or bool(session.rows.reason and not session.busy))
+        qtbot.waitUntil(
+            lambda: session.rows.trace is not None or bool(session.rows.reason and not session.busy), timeout=WAIT_MS
+        )
         return session, panel
 
     yield open_panel
@@ -287,10 +290,25 @@ def test_before_the_rows_are_there_the_plots_say_so(qtbot: QtBot) -> None:
     panel.close()
 
 
+def test_fault_takes_the_curve_away(opened: Any, qtbot: QtBot) -> None:
+    session, panel = opened()
+    assert len(shown(panel, "sum")) == 256
+    session.set_value("position_embedding.embedding_dim", 128)
+    for kind in ("token", "position"):
+        assert shown(panel, kind) is None
+        assert words(panel, kind) == "Building the layers …" + ("   Esc cancels" if kind == "token" else "")
+    assert words(panel, "sum") == "256 and 128 values cannot be added"  # known without the layers
+    assert shown(panel, "sum") is None
+    assert not panel.view.plots["sum"].curve.isVisible()
+    qtbot.waitUntil(lambda: session.rows.trace is not None, timeout=WAIT_MS)
+    assert len(shown(panel, "token")) == 256
+    assert shown(panel, "sum") is None
+
+
 def test_curve_returns_when_the_fault_is_mended(opened: Any, qtbot: QtBot) -> None:
     session, panel = opened(**{"position_embedding.embedding_dim": 128})
     session.set_value("position_embedding.embedding_dim", 256)
-    qtbot.waitUntil(lambda: session.rows.trace is not None)
+    qtbot.waitUntil(lambda: session.rows.trace is not None, timeout=WAIT_MS)
     assert words(panel, "sum") == ""
     assert np.array_equal(shown(panel, "sum"), session.rows.trace.cell(0, 0).sum)
     assert panel.view.plots["sum"].curve.isVisible()
