@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from inspector import __version__
 from inspector.presets import PRESETS
+from inspector.ui.gallery import GalleryMenu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QUndoStack
 
     from inspector.ui.main_window import MainWindow
+    from inspector.ui.message_window import MessageWindow
     from inspector.ui.session import Session
     from inspector.ui.theme import SchemeFollower
 
@@ -52,6 +54,9 @@ class WindowActions(QObject):
         self.previous_panel = self._action("&Previous panel", partial(self._go_to_panel, -1), "Shift+F6")
         self.cancel = self._action("&Cancel building", session.cancel, "Esc")
         self.rebuild = self._action("&Build again", session.rebuild, "F5")
+        self.message = self._action("I have an error &message…", self._on_message)
+        self.message.setToolTip("Paste what PyTorch printed, and see what can be behind it")
+        self._message_window: MessageWindow | None = None
         self.about = self._action("&About Embedding Inspector", self._on_about)
         self._fill_menus()
         for stack in self._stacks():
@@ -90,8 +95,12 @@ class WindowActions(QObject):
             layers.addAction(
                 self._action(preset.name, partial(self._session.set_values, preset.values, f"preset {preset.name}"))
             )
+        layers.addSeparator()
+        layers.addMenu(GalleryMenu(self._session, layers))
         _fill(layers, None, self.cancel, self.rebuild)
-        _fill(bar.addMenu("&Help"), self.about)
+        help_ = bar.addMenu("&Help")
+        help_.setToolTipsVisible(True)
+        _fill(help_, self.message, None, self.about)
 
     # ---- file ----------------------------------------------------------------------------------------------------
 
@@ -163,6 +172,13 @@ class WindowActions(QObject):
             if target is not None:
                 target.setFocus(Qt.FocusReason.ShortcutFocusReason)
                 return
+
+    def _on_message(self) -> None:
+        from inspector.ui.message_window import MessageWindow  # not needed to start
+
+        if self._message_window is None:
+            self._message_window = MessageWindow(self._session, self._window)
+        self._message_window.present()
 
     def _on_about(self) -> None:
         self._session.set_notice(
