@@ -30,14 +30,14 @@ def look_beside(folder: Path) -> Beside:
     config: dict[str, Any] = {}
     notes: list[str] = []
     for name in CONFIGS:
-        if _is_there(folder / name):
+        if is_there(folder / name):
             try:
                 config = read_object(folder / name, _MOST_CONFIG)
                 break
             except FileTrouble as error:
                 notes.append(f"{name} was left aside: it {error.reason}")
     for name, companion in _TOKENIZERS:
-        if _is_there(folder / name) and (companion is None or _is_there(folder / companion)):
+        if is_there(folder / name) and (companion is None or is_there(folder / companion)):
             return Beside(config, folder / name, tuple(notes))
     return Beside(config, None, tuple(notes))
 
@@ -57,10 +57,11 @@ def read_object(path: Path, most: int) -> dict[str, Any]:
         raise _not_one(path, str(error)) from error
 
 
-def _is_there(path: Path) -> bool:
+def is_there(path: Path) -> bool:
+    """Return whether there is a file; never an error."""
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a loop of links, a folder that may not be entered
+    except (OSError, ValueError):  # a name too long, a folder that may not be entered
         return False
 
 

@@ -16,18 +16,18 @@ from inspector.files import pickle_values
 from inspector.files.pickle_values import OPAQUE, BrokenPickle, Name, NeedsCode, Opaque, is_known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import IO
 
-_MOST_STEPS = 5_000_000  # some ten seconds; a state dict takes about sixty for each tensor
-_MARK = Opaque()
+_MOST_STEPS = 2_000_000  # some four seconds; a state dict takes about fifty for each tensor
+
+_OPCODES = {opcode.code: opcode for opcode in pickletools.opcodes}
 
 # Instructions whose argument is the value they push.
 _LITERALS = frozenset(
     {
-        *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
-        *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
-        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+        *("BININT", "BININT1", "BININT2", "LONG1", "LONG4", "BINFLOAT", "BINSTRING", "SHORT_BINSTRING"),
+        *("BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
     }
 )
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
@@ -39,6 +39,9 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 }
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _CALLS = {"REDUCE": 1, "NEWOBJ": 1, "NEWOBJ_EX": 2}  # and how many values of arguments they take
+# Those of the oldest protocol write values as text, and escapes in it make Python warn of what a damaged file says.
+_TEXTUAL = frozenset({"INT", "LONG", "FLOAT", "STRING", "UNICODE", "PERSID"})
+_NAMES = frozenset({"GLOBAL", "INST"})
 _NOTHING = frozenset({"PROTO", "FRAME", "STOP"})
 
 
@@ -53,16 +56,37 @@ def read_pickle(stream: IO[bytes]) -> Any:
     """
     machine = _Machine()
     try:
-        for step, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
+        for step, (name, argument) in enumerate(_instructions(stream)):
             if step == _MOST_STEPS:
                 raise BrokenPickle("it has millions of instructions")
-            machine.step(opcode.name, argument)
+            machine.step(name, argument)
     except (ValueError, LookupError, AssertionError) as error:
-        # What genops raises for bytes that are no instruction, and the machine for one that finds no value to act on.
+        # Bytes that are no instruction, an argument that is none of its kind, no value on the stack to act on.
         raise BrokenPickle("its instructions end too early or make no sense") from error
     if len(machine.stack) != 1:
         raise BrokenPickle("its instructions leave no single value")
     return machine.stack[0]
+
+
+def _instructions(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    """Yield the instructions of a pickle, each with its argument."""
+    name = ""
+    while name != "STOP":
+        opcode = _OPCODES[stream.read(1).decode("latin-1")]
+        name = opcode.name
+        if name in _TEXTUAL:
+            raise BrokenPickle(f"it has the instruction {name}, which no checkpoint needs")
+        if name in _NAMES:
+            yield name, (_line(stream), _line(stream))
+        else:
+            yield name, None if opcode.arg is None else opcode.arg.reader(stream)
+
+
+def _line(stream: IO[bytes]) -> str:
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        raise BrokenPickle("its instructions end too early or make no sense")
+    return line[:-1].decode("utf-8")
 
 
 class _Machine:
@@ -173,9 +197,8 @@ class _Machine:
     def _do_build(self, _: Any) -> None:
         self._pop(1)  # attributes of an object, such as a state dict's `_metadata`
 
-    def _do_global(self, argument: str) -> None:
-        module, _, name = argument.partition(" ")
-        self._push_name(module, name)
+    def _do_global(self, argument: tuple[str, str]) -> None:
+        self._push_name(*argument)
 
     def _do_stack_global(self, _: Any) -> None:
         module, name = self._pop(2)
@@ -183,9 +206,9 @@ class _Machine:
             raise BrokenPickle("it asks for something without a name")
         self._push_name(module, name)
 
-    def _do_inst(self, argument: str) -> None:
+    def _do_inst(self, argument: tuple[str, str]) -> None:
         arguments = tuple(self._pop_to_mark())
-        self._do_global(argument)
+        self._push_name(*argument)
         self._call(self.stack.pop(), arguments)
 
     def _do_binpersid(self, _: Any) -> None:

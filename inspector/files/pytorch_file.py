@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.files.checkpoint import Checkpoint
 from inspector.files.dtypes import ITEM_SIZES
-from inspector.files.formats import file_format
+from inspector.files.formats import HEAD, file_format
 from inspector.files.pickle_values import Stored
 from inspector.files.plain_table import PlainTable
 from inspector.files.shard_names import shards_of
@@ -14,9 +14,9 @@ from inspector.files.shown import shown
 from inspector.files.source import Source
 from inspector.files.tensors import FileTrouble, TensorInfo, Trouble
 from inspector.files.torch_archive import (
-    LEGACY_MAGIC,
     PICKLE_MAGIC,
     ZIP_MAGIC,
+    is_legacy,
     read_bare_pickle,
     read_legacy,
     read_zip,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     _Mapping = dict[Any, Any]
 
-_READERS = {ZIP_MAGIC: read_zip, LEGACY_MAGIC: read_legacy, PICKLE_MAGIC: read_bare_pickle}
-
 # Under which names training scripts keep the state dict, and what the model was built with.
 _WEIGHTS = ("model", "state_dict", "model_state_dict", "module")
 _SETTINGS = ("model_args", "hyper_parameters", "config", "args", "hparams")
@@ -39,7 +37,7 @@ _DEPTH = 3  # mappings within mappings
 
 
 def _score(path: Path, head: bytes) -> float:
-    if head.startswith(LEGACY_MAGIC):
+    if is_legacy(head):
         return 1.0
     if head.startswith(ZIP_MAGIC):
         return 0.8
@@ -54,18 +52,20 @@ def open_pytorch(path: Path, config: Mapping[str, Any]) -> Checkpoint:
         FileTrouble: the file is broken, needs code, or holds no state dict.
     """
     source = Source(path)
-    head = source.begins(len(LEGACY_MAGIC))
-    reader = next((read for magic, read in _READERS.items() if head.startswith(magic)), None)
-    if reader is None:
-        raise FileTrouble(
-            Trouble.NOT_RECOGNISED,
-            path,
-            f"does not begin as a file of torch.save does, but with {shown(head)}",
-            "save it with torch.save(model.state_dict(), path)",
-        )
-    archive = reader(source)
+    archive = _archive(source)
     tables = [_table(source, archive, name, stored) for name, stored in _state_dict(source, archive.root)]
     return Checkpoint(path, "PyTorch", tables, _settings(archive.root), shards_of(path))
+
+
+def _archive(source: Source) -> Archive:
+    head = source.begins(HEAD)
+    if head.startswith(ZIP_MAGIC):
+        return read_zip(source)
+    if is_legacy(head):
+        return read_legacy(source)
+    if head.startswith(PICKLE_MAGIC):
+        return read_bare_pickle(source)
+    raise _no_state_dict(source, f"does not begin as a file of torch.save does, but with {shown(head[:16])}")
 
 
 def _state_dict(source: Source, root: Any) -> Iterator[tuple[str, Stored]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.files.beside import read_object
+from inspector.files.beside import is_there, read_object
 from inspector.files.checkpoint import Checkpoint
 from inspector.files.formats import FORMATS, file_format
 from inspector.files.recognise import recognise
@@ -43,7 +43,7 @@ def open_index(path: Path, config: Mapping[str, Any]) -> Checkpoint:
     expected = sorted(set(weight_map.values()))
     if len(expected) > _MOST_FILES:
         raise _not_one(path, f"names {len(expected):,} files")
-    present = [name for name in expected if (path.parent / name).exists()]
+    present = [name for name in expected if is_there(path.parent / name)]
     if not present:
         raise FileTrouble(
             Trouble.UNREADABLE,

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from inspector.files.source import Source, Stream
 
 ZIP_MAGIC = b"PK\x03\x04"
-LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 PICKLE_MAGIC = b"\x80"
+_LEGACY_NUMBER = b"l\xfc\x9cF\xf9 j\xa8P\x19."  # the end of the first pickle, whatever its protocol
 
 _MOST_TABLE = 16 * 2**20  # bytes of a zip archive's table of contents: more than 100,000 members
 _LOCAL = struct.Struct("<4s22xHH")  # what precedes a member: signature … length of its name, of its extra field
@@ -45,6 +45,11 @@ class Archive(NamedTuple):
 
     root: Any
     places: Mapping[str, Place]
+
+
+def is_legacy(head: bytes) -> bool:
+    """Return whether a file that begins like this was written by torch before 1.6."""
+    return head.startswith(PICKLE_MAGIC) and _LEGACY_NUMBER in head[:32]
 
 
 # ---- the zip archive -----------------------------------------------------------------------------------------------
@@ -112,8 +117,10 @@ class _Limited:
 
 
 def _place(source: Source, stream: Stream, member: zipfile.ZipInfo) -> Place:
-    stream.seek(member.header_offset)
-    header = stream.read(_LOCAL.size)
+    header = b""
+    if member.header_offset >= 0:  # zipfile reckons from the end of the file, and may come out before its beginning
+        stream.seek(member.header_offset)
+        header = stream.read(_LOCAL.size)
     if len(header) < _LOCAL.size or not header.startswith(ZIP_MAGIC):
         raise _not_one(source, f"{shown(member.filename)} does not lie where its table of contents says")
     _, name_length, extra_length = _LOCAL.unpack(header)
