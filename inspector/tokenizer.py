@@ -150,6 +150,15 @@ def _ranks() -> dict[bytes, int]:
     return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
 
 
+def import_libraries() -> None:
+    """Import what loading the vocabulary takes."""
+    import hashlib
+
+    from tiktoken_ext import openai_public
+
+    del hashlib, openai_public
+
+
 @lru_cache(maxsize=1)
 def gpt2() -> Gpt2Tokenizer:
     """Return the GPT-2 tokenizer, loaded on first use.

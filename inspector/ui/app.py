@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 _INTERRUPTED = 130  # what a shell calls an end by Ctrl-C
 _WAKE_UP_MS = 250
+_TURN_SECONDS = 0.0005  # after which a background thread hands the interpreter to the window's; Python's own is 5 ms
 
 
 class ExceptionNotice(QObject):
@@ -99,6 +100,7 @@ def run(paths: list[Path], *, scheme: str | None = None) -> int:
         paths: inspection files and texts, opened in turn.
         scheme: "light", "dark" or "system"; None for what was chosen last.
     """
+    sys.setswitchinterval(_TURN_SECONDS)
     application = make_application()
     program = Program(application, paths, scheme)
     notice = ExceptionNotice()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from inspector import pipeline
+from inspector import pipeline, tokenizer, torch_start
 from inspector.diagnosis import Cell
 from inspector.recipe import Recipe
 from inspector.ui.jobs import Job, Lane
@@ -268,7 +268,14 @@ class Session(QObject):
             self._reading.cancel()
             self._show(*_read(config, batch, tokens))
         else:
-            self._reading.submit(lambda _: (config, *_read(config, batch, tokens)))
+
+            def work(_: Job) -> tuple[InputConfig, Tokens | None, Result]:
+                if not self._vocabulary_ready:
+                    tokenizer.import_libraries()  # first: beside torch's they would wait, the interpreter in hand
+                    torch_start.preload()
+                return config, *_read(config, batch, tokens)
+
+            self._reading.submit(work)
 
     @Slot(object)
     def _on_read(self, outcome: tuple[InputConfig, Tokens | None, Result]) -> None:
@@ -324,7 +331,8 @@ class Session(QObject):
         recipe = Recipe.of(self._result.config)
 
         def work(job: Job) -> Layers:
-            from inspector import layers  # imports torch, which takes a second the first time
+            torch_start.finish()  # takes a second the first time
+            from inspector import layers
 
             return layers.build(recipe, job.progress, job.cancelled)
 

@@ -151,7 +151,6 @@ def key(width, height, count):
     application, shown, plots, drawn = three_plots(int(width), int(height), like_ours=True)
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QPlainTextEdit
-
     from texts import prose, typed
 
     editor = QPlainTextEdit()

@@ -106,9 +106,7 @@ def click(children: Children, effort: Effort) -> Iterator[Figure]:
             bare.hear()
             clicks, curves = _in_blocks(effort, lambda: ours.ask()["took"], lambda: bare.ask()["took"])
     yield Figure("click to painted curves, median", median(clicks), median(curves), 2.0, of_ratio=True)
-    yield Figure(
-        f"click, 99th percentile of {len(clicks)}", quantile(clicks, 0.99), quantile(curves, 0.99), FRAME_MS
-    )
+    yield Figure(f"click, 99th percentile of {len(clicks)}", quantile(clicks, 0.99), quantile(curves, 0.99), FRAME_MS)
 
 
 def key(children: Children, effort: Effort) -> Iterator[Figure]:
@@ -143,9 +141,7 @@ def burst(children: Children, effort: Effort) -> Iterator[Figure]:
         keys = effort.burst_keys * effort.bursts
         wrong = sum(h["wrong"] for h in heard)
         note = f"{keys} keys, {sum(h['shown'] for h in heard)} results, last after {1e3 * late:.0f} ms"
-        yield Figure(
-            f"longest stall while typing, {name}", 1e3 * max(h["stall"] for h in heard), None, 50.0, note=note
-        )
+        yield Figure(f"longest stall while typing, {name}", 1e3 * max(h["stall"] for h in heard), None, 50.0, note=note)
         yield Figure(f"superseded results shown, {name}", wrong, None, 0, unit="")
 
 
