@@ -75,6 +75,16 @@ class Facts:
             return max((int(p) for p in self.positions.flat()), default=None)
         return layer.offset + self.config.past_length + self.columns - 1
 
+    @cached_property
+    def first_position_row(self) -> int | None:
+        """The smallest row of the position table that is looked up; None without a batch or a position table."""
+        layer = self.position_layer
+        if layer is None or not self.columns:
+            return None
+        if self.positions is not None:
+            return min((int(p) for p in self.positions.flat()), default=None)
+        return layer.offset + self.config.past_length
+
     @property
     def token_width(self) -> int | float | None:
         """The width of a token's row when it reaches the sum: after the projection, where there is one."""

@@ -34,8 +34,11 @@ class IdTensor:
 
     @property
     def is_index(self) -> bool:
-        """Whether dtype and values are what a look-up takes: whole numbers in int32 or int64."""
-        return self.dtype in INDEX_DTYPES and all(isinstance(v, int) or v.is_integer() for v in self.flat())
+        """Whether dtype and values are what a look-up takes: whole numbers that int32 or int64 holds."""
+        if self.dtype not in INDEX_DTYPES:
+            return False
+        lowest, highest = INTEGER_DTYPES[self.dtype]
+        return all((isinstance(v, int) or v.is_integer()) and lowest <= v <= highest for v in self.flat())
 
     def flat(self) -> Iterator[int | float]:
         """Yield all numbers, in order."""

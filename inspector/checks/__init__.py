@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING
 # Importing a module registers its faults.
 from inspector.checks import (  # noqa: F401
     files,
-    ids,
+    id_dtypes,
+    id_shapes,
     loader,
+    out_of_place,
     padding,
+    position_axes,
     position_table,
     segments,
     sizes,
     text,
     token_table,
+    vocabulary,
     widths,
+    windows,
 )
 from inspector.checks.registry import FAULTS
 

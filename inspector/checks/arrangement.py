@@ -49,14 +49,16 @@ def arrangement(facts: Facts) -> Arrangement:
 
 def intended_rows(facts: Facts) -> tuple[int | None, int | None]:
     """Return how many rows the token and the position table have once exchanges are undone; None where unknown."""
-    token, position = _sizes(facts.token_layer), _sizes(facts.position_layer)
-    arranged = arrangement(facts)
-    if arranged.exchanged and token and position:
-        return position[0], token[0]
-    return (
-        token and token[1 if arranged.token_transposed else 0],
-        position and position[1 if arranged.position_transposed else 0],
-    )
+    arranged, position = arrangement(facts), facts.position_layer
+    token_rows, token_width = facts.token_layer.num_embeddings, facts.token_layer.embedding_dim
+    rows, width = (position.num_embeddings, position.embedding_dim) if position is not None else (None, None)
+    if arranged.exchanged:
+        token_rows, rows = rows, token_rows
+    if arranged.token_transposed:
+        token_rows = token_width
+    if arranged.position_transposed:
+        rows = width
+    return int(token_rows or 0) if is_size(token_rows) else None, int(rows or 0) if is_size(rows) else None
 
 
 # ---- exchanged layers ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Faults of the data loader: arguments that make none, and batches that are fewer than meant."""
+"""Loaders that yield nothing: arguments that make none, texts that are too short."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from inspector import batches
 from inspector.checks import words
 from inspector.checks.registry import fault
-from inspector.diagnosis import Severity, Stage
+from inspector.diagnosis import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.diagnosis import Diagnosis, Fault
     from inspector.facts import Facts
+
 
 _EIGHT_WORDS = "one two three four five six seven eight"
 
@@ -28,21 +29,24 @@ _EIGHT_WORDS = "one two three four five six seven eight"
 def loader_argument_invalid(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """A loader argument is not a positive whole number.
 
-    `batch_size=0` is refused by DataLoader itself. `stride=0` is refused by `range()`, a negative stride or one that
-    is computed to 0 by an integer division gives no window at all, and `max_length=0` gives windows of no tokens, which
-    become float tensors that the embedding refuses, with words about dtypes.
+    `batch_size=0` is refused by DataLoader with a `ValueError`, `stride=0` by `range()`. A negative stride gives no
+    window at all, without a word. `max_length=0` gives windows of no tokens, which become float tensors that the
+    embedding refuses with words about scalar types. All of this happens in Python before a device is used: it is the
+    same on the CPU, on a GPU, on MPS and under `torch.compile`.
 
-        stride = max_length          # windows side by side: every token is read once
-        stride = max_length // 2     # windows overlap by half
+    How people meet it: `stride = max_length // 8` with a short window is 0, a size read from a configuration is a text
+    or a float, an argument is left at a placeholder.
+
+    What does not help: converting the empty windows with `.long()`; more workers; another batch size.
+
+        max_length = 4
+        stride = max(1, max_length // 8)                         # a division that rounds down to 0 never loops
+        starts = list(range(0, 33 - max_length, max_length))     # windows side by side: every token is read once
+        print(stride, len(starts))
     """
     if facts.tokens is None:
         return
     loader = facts.config.loader
-    said = {
-        "batch_size": "ValueError: batch_size should be a positive integer value",
-        "max_length": "RuntimeError: Expected tensor for argument #1 'indices' to have scalar types Long, Int",
-        "stride": "ValueError: range() arg 3 must not be zero" if loader.stride == 0 else "no error: no window at all",
-    }
     for name in batches.loader_faults(loader):
         value = getattr(loader, name)
         repaired = 4 if name != "batch_size" else 8
@@ -51,7 +55,7 @@ def loader_argument_invalid(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         yield kind.diagnosis(
             f"{name} is {value!r}, but a loader needs a whole number of at least 1",
             f"set {name} to {repaired}" + (", the length of a window" if name == "stride" else ""),
-            torch=said[name] if isinstance(value, int) else f"TypeError or ValueError on {name}={value!r}",
+            torch=_said(name, value),
             fields=[f"loader.{name}"],
             fix={f"loader.{name}": repaired},
             data={name: value},
@@ -68,18 +72,29 @@ def loader_argument_invalid(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def no_sample(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The text is too short for a single window and its target.
 
-    A sample is a window of `max_length` tokens and the same window one token later. Windows start at
-    `range(0, len(token_ids) - max_length, stride)`, so a text needs `max_length + 1` tokens for the first one: a text
-    of exactly `max_length` tokens gives none. The loop over the loader then runs zero times, the loss is never
-    computed, and the first word of trouble is a `loss` that is not defined, a mean of nothing, or a `StopIteration`
-    from `next(iter(dataloader))`. A loader that shuffles complains in its constructor: `num_samples=0`.
+    A sample is a window of `max_length` tokens and the same window one token later. Windows start at `range(0,
+    len(token_ids) - max_length, stride)`, so the first needs `max_length + 1` tokens: a text of exactly `max_length`
+    tokens gives none. The loop over the loader then runs zero times, on any device, and the first word of trouble is a
+    `loss` that is not defined, a division by zero in the mean, or `StopIteration` from `next(iter(dataloader))`. Only a
+    loader that shuffles complains: `num_samples should be a positive integer value`.
 
-    Use a longer text or a smaller `max_length`. Most often this is the *validation* part of a short text.
+    How people meet it: the *validation* part of a short text, a window as long as GPT-2's 1,024 on a page of text.
+
+    What does not help: `drop_last=False` or a smaller batch, because there is no sample to put into one; more epochs.
+    Use a longer text or a smaller `max_length`:
+
+        token_ids = list(range(5))
+        for max_length in (5, 4):
+            starts = range(0, len(token_ids) - max_length, max_length)
+            print(max_length, len(starts))   # 5 gives no sample, 4 gives one
     """
     if facts.given is not None:
         if facts.batch is not None and not (facts.batch and facts.columns):
             yield kind.diagnosis(
-                "the batch holds no token ID at all", "give at least one row with at least one ID", fields=["token_ids"]
+                "the batch holds no token ID at all",
+                "give at least one row with at least one ID",
+                torch="no error",
+                fields=["token_ids"],
             )
         return
     if facts.tokens is None or facts.plan is None or facts.plan.samples:
@@ -116,10 +131,19 @@ def no_batch(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """There are samples, but fewer than one batch, and drop_last drops them all.
 
     With `drop_last=True` a DataLoader yields full batches only. Fewer samples than `batch_size` make no full batch, so
-    the loop runs zero times without a word; `len(dataloader)` is 0.
+    the loop runs zero times without a word and `len(dataloader)` is 0; on any device and under `torch.compile`.
 
-    Lower `batch_size`, lower `stride` so that windows overlap and there are more of them, use a longer text, or set
-    `drop_last=False` (right for validation, where every sample should count).
+    How people meet it: a small validation set with the batch size of training, or a small text to try things out.
+
+    What does not help: more epochs, or shuffling. Lower `batch_size`, lower `stride` so that overlapping windows make
+    more samples, use a longer text, or set `drop_last=False`, which is right for validation, where every sample should
+    count.
+
+        from torch.utils.data import DataLoader
+
+        samples = list(range(3))
+        print(len(DataLoader(samples, batch_size=8, drop_last=True)))    # 0
+        print(len(DataLoader(samples, batch_size=8, drop_last=False)))   # 1, of three samples
     """
     plan = facts.plan
     if facts.tokens is None or plan is None or not plan.samples or plan.batches:
@@ -134,82 +158,16 @@ def no_batch(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     )
 
 
-@fault(
-    code="B204",
-    name="samples-dropped",
-    stage=Stage.DATA_LOADER,
-    severity=Severity.NOTE,
-    torch="no error",
-    example={"text": " a" * 45},
-)
-def samples_dropped(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """drop_last leaves out the samples that do not fill a batch.
-
-    That is what it is for: a last, smaller batch makes the loss jump. When the loader shuffles, other samples are left
-    out in each epoch; when it does not, always the same ones at the end of the text are.
-    """
-    plan = facts.plan
-    if plan is None or not plan.batches or not plan.dropped_samples:
-        return
-    yield kind.diagnosis(
-        f"drop_last leaves out {plan.dropped_samples} of {words.count(plan.samples, 'sample')}: "
-        f"they do not fill a batch of {plan.batch_size}",
-        "nothing to do for training; for validation set drop_last to False",
-        fields=["loader.drop_last"],
-        data={"dropped": plan.dropped_samples, "samples": plan.samples},
-    )
-
-
-@fault(
-    code="B205",
-    name="tokens-skipped",
-    stage=Stage.DATA_LOADER,
-    severity=Severity.WARNING,
-    torch="no error",
-    example={"text": " a" * 60, "loader": {"stride": 6}},
-)
-def tokens_skipped(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """The stride is longer than the window, so tokens between windows are never read.
-
-    Windows start every `stride` tokens and are `max_length` long. With a longer stride the tokens in between are in no
-    window: they are lost without a word, one part of the text in every window's worth.
-
-        stride = max_length   # side by side: every token once
-    """
-    plan = facts.plan
-    if plan is None or not plan.skipped_tokens:
-        return
-    yield kind.diagnosis(
-        f"a stride of {plan.stride} is longer than a window of {plan.max_length}: "
-        f"{words.count(plan.skipped_tokens, 'token')} between windows {words.are(plan.skipped_tokens)} never read",
-        f"set stride to {plan.max_length}, the length of a window",
-        fields=["loader.stride"],
-        fix={"loader.stride": plan.max_length},
-        data={"stride": plan.stride, "max_length": plan.max_length, "skipped": plan.skipped_tokens},
-    )
-
-
-@fault(
-    code="B206",
-    name="windows-overlap",
-    stage=Stage.DATA_LOADER,
-    severity=Severity.NOTE,
-    torch="no error",
-    example={"loader": {"stride": 2}},
-)
-def windows_overlap(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """The stride is shorter than the window, so tokens are read more than once.
-
-    That makes more samples from a short text and is often meant. Trained for many epochs on heavily overlapping
-    windows a model overfits sooner; and a split into training and validation *after* windowing leaks text.
-    """
-    plan = facts.plan
-    if plan is None or plan.stride >= plan.max_length or plan.samples < 2:
-        return
-    yield kind.diagnosis(
-        f"windows overlap by {words.count(plan.max_length - plan.stride, 'token')}: "
-        f"stride {plan.stride} is shorter than max_length {plan.max_length}",
-        "nothing to do if that is meant",
-        fields=["loader.stride"],
-        data={"stride": plan.stride, "max_length": plan.max_length},
+def _said(name: str, value: object) -> str:
+    """Return what Python, DataLoader or the look-up says of a loader argument."""
+    if name == "batch_size":
+        return f"ValueError: batch_size should be a positive integer value, but got batch_size={value}"
+    if not isinstance(value, int):
+        return f"TypeError: {type(value).__name__!r} object cannot be interpreted as an integer"
+    if name == "stride":
+        return "no error: no window at all" if value else "ValueError: range() arg 3 must not be zero"
+    if value < 0:
+        return "no error: windows that are not what was meant"
+    return (
+        "RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int"
     )

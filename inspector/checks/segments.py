@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.checks import words
+from inspector.checks import torch_words, words
 from inspector.checks.registry import fault
 from inspector.diagnosis import Stage
 from inspector.recipe import is_size
@@ -20,17 +20,28 @@ if TYPE_CHECKING:
     code="G451",
     name="segment-id-out-of-range",
     stage=Stage.SEGMENT_EMBEDDING,
-    torch=words.INDEX_ERROR,
+    torch=torch_words.INDEX_ERROR,
     example={"token_ids": [[464, 582, 318, 257]], "segment_embedding": {"num_embeddings": 1, "max_id": 1}},
 )
 def segment_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """A segment ID has no row in the segment table.
 
     BERT marks two texts in one input with segment IDs (`token_type_ids`) 0 and 1 and looks them up in a table of two
-    rows. RoBERTa has that table with a *single* row: a tokenizer of BERT's that gives a second text the ID 1 then
-    raises `index out of range in self`, the words of a token ID that is too large.
+    rows; RoBERTa has that table with a *single* row. An ID without a row raises `index out of range in self` on the
+    CPU, the words of a token ID that is too large. On a GPU it is a device-side assert at a later line, under
+    `torch.compile` `index out of bounds`, on MPS often nothing.
 
-    With a model of one segment pass no `token_type_ids`, or zeros; for layers made afresh give the table two rows.
+    How people meet it: a tokenizer of BERT's beside a model of RoBERTa's, or `token_type_ids` that were built by hand.
+
+    What does not help: `resize_token_embeddings`, which changes the token table only. With a model of one segment pass
+    no `token_type_ids`, or zeros; for layers made afresh give the table two rows.
+
+        import torch
+
+        ids = torch.tensor([[0, 464, 2, 582, 2]])
+        segments = torch.nn.Embedding(1, 8)
+        token_type_ids = torch.zeros_like(ids)   # all of one segment
+        print(segments(token_type_ids).shape)
     """
     layer = facts.config.segment_embedding
     if layer is None or facts.columns is None or not is_size(layer.num_embeddings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.checks import words
+from inspector.checks import torch_words, words
 from inspector.checks.registry import fault
 from inspector.diagnosis import Stage
 from inspector.recipe import ITEM_SIZES, is_size
@@ -32,12 +32,21 @@ MOST_VALUES = 2**60
 def token_constructor(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The token layer's constructor is given a size or a dtype that makes no table.
 
-    Sizes are whole numbers of at least 1. A negative one is a `RuntimeError`; a float is a `TypeError`, and comes from
-    a division with `/` (`d_model / 2` is 256.0, `d_model // 2` is 256). Zero rows or width 0 are accepted: the first
-    look-up then fails, or every row is empty and nothing ever does. An integer dtype has no normal distribution to be
-    initialised from.
+    Sizes are whole numbers of at least 1. A negative one is a `RuntimeError`; a float is a `TypeError`. Zero rows or
+    width 0 are accepted: the first look-up then fails, or every row is empty and nothing ever does. An integer dtype
+    has no normal distribution to be initialised from. The constructor runs on the CPU before the layer is moved, so all
+    of this is the same for a GPU, for MPS and under `torch.compile`.
 
+    How people meet it: a division with `/` gives a float (`d_model / 2` is 256.0, `d_model // 2` is 256); a size is
+    read from a configuration that lacks it; a vocabulary is counted before it is filled.
+
+    What does not help: `int()` around a size that should never have been a fraction; padding_idx or dtype.
+
+        import torch
+
+        vocabulary, d_model = ["a", "b", "c"], 512
         tok_emb = torch.nn.Embedding(len(vocabulary), d_model // 2)
+        print(tuple(tok_emb.weight.shape))
     """
     yield from _stated_width(kind, facts)
     needed = (facts.max_id or 0) + 1
@@ -50,16 +59,27 @@ def token_constructor(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     name=_EXPLAINED,
     stage=Stage.POSITION_EMBEDDING,
     torch="RuntimeError: Trying to create tensor with negative dimension",
-    example={"position_embedding": {"num_embeddings": 0}},
+    example={"position_embedding": {"num_embeddings": -1}},
 )
 def position_constructor(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The position layer's constructor is given a size or a dtype that makes no table.
 
-    Sizes are whole numbers of at least 1: a negative one is a `RuntimeError`, a float a `TypeError`. Zero rows are
-    accepted, and the first look-up fails with `index out of range in self`: a context length read from a configuration
-    that had none.
+    Sizes are whole numbers of at least 1: a negative one is a `RuntimeError`, a float a `TypeError`, in the constructor
+    and therefore the same on the CPU, a GPU, MPS and under `torch.compile`. Zero rows are accepted, and the first
+    look-up fails.
 
-        pos_emb = torch.nn.Embedding(context_length, output_dim)
+    How people meet it: a context length read from a configuration that has none (models with rotary positions), or
+    computed as `max(map(len, texts))` from no texts.
+
+    What does not help: catching the error and looking up nothing. State the context length, or use no position table
+    where the model has none:
+
+        import torch
+
+        texts = ["one two", "three four five"]
+        context_length = max((len(text.split()) for text in texts), default=1)
+        pos_emb = torch.nn.Embedding(context_length, 8)
+        print(tuple(pos_emb.weight.shape))
     """
     if facts.position_layer is not None:
         last = facts.last_position_row
@@ -78,7 +98,19 @@ def position_constructor(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def segment_constructor(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The segment table's constructor is given a size that makes no table.
 
-    Sizes are whole numbers of at least 1. BERT has two segments, RoBERTa one row that is always looked up, GPT none.
+    Sizes are whole numbers of at least 1: a negative one is a `RuntimeError`, a float a `TypeError`, in the constructor
+    and therefore the same on the CPU, a GPU, MPS and under `torch.compile`. BERT has two segments, RoBERTa one row that
+    is always looked up, GPT none.
+
+    How people meet it: `type_vocab_size: 0` in a configuration, meant to say that there are no segments.
+
+    What does not help: a table of 0 rows, which is accepted and fails at the first look-up. Leave the layer out:
+
+        import torch
+
+        type_vocab_size = 0
+        segments = torch.nn.Embedding(type_vocab_size, 8) if type_vocab_size else None
+        print(segments)
     """
     layer = facts.config.segment_embedding
     if layer is not None:
@@ -102,7 +134,7 @@ def _invalid(
             f"the {layer_name} layer's {name} is {value!r}, "
             f"but {'a table' if argument == 'num_embeddings' else 'a row'} needs a whole number of at least 1",
             f"set {name} to {repair}{_division(value)}",
-            torch=_said(value, is_rows=argument == "num_embeddings"),
+            torch=_said(facts, value, is_rows=argument == "num_embeddings"),
             fields=[field],
             fix={field: repair},
             data={argument: value},
@@ -124,7 +156,7 @@ def _invalid(
         yield kind.diagnosis(
             f"the width after the projection is {projected!r}, but a row needs a whole number of at least 1",
             f"set project_to to {width}, or leave it out where no projection follows the table",
-            torch=_said(projected, is_rows=False),
+            torch=_said(facts, projected, is_rows=False),
             fields=[f"{section}.project_to"],
             fix={f"{section}.project_to": width},
             data={"project_to": projected},
@@ -162,7 +194,7 @@ def _stated_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     yield kind.diagnosis(
         f"the stated embedding dim is {stated}, but a row needs a whole number of at least 1",
         f"state an embedding dim of {repair}" + (", the layers' own width" if sound else ""),
-        torch=_said(stated, is_rows=False) if not sound else "no error: PyTorch does not know what was meant",
+        torch=_said(facts, stated, is_rows=False) if not sound else "no error: PyTorch does not know what was meant",
         fields=["embedding_dim"],
         fix={"embedding_dim": repair},
         data={"embedding_dim": stated},
@@ -173,12 +205,15 @@ def _division(value: Any) -> str:
     return ": a division with / gives a float, // a whole number" if isinstance(value, float) else ""
 
 
-def _said(value: Any, *, is_rows: bool) -> str:
+def _said(facts: Facts, value: Any, *, is_rows: bool) -> str:
     if not isinstance(value, int) or value >= 2**63:
         return "TypeError: empty(): argument 'size'"
     if value == 0:
         empty = "RuntimeError: index_select(): self indexing axis dim should be positive"
-        return f"{empty} (at the first look-up)" if is_rows else "no error: rows of no values"
+        if is_rows:
+            return f"{empty} (at the first look-up)"
+        added = torch_words.of_sum(torch_words.widths(facts))
+        return "no error: rows of no values" if added.startswith("no error") else added
     return f"RuntimeError: Trying to create tensor with negative dimension {value}"
 
 

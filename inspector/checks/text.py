@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from inspector.checks import words
 from inspector.checks.registry import fault
 from inspector.diagnosis import Severity, Stage
-from inspector.recipe import is_size
 from inspector.tokenizer import SPECIAL_ID, SPECIAL_TOKEN
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from inspector.diagnosis import Diagnosis, Fault
     from inspector.facts import Facts
+
 
 _DOCUMENTS = "A first document.<|endoftext|>A second one."
 _ONE_SAMPLE = {"batch_size": 1}
@@ -31,18 +31,27 @@ def special_token_in_text(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The text holds the characters of a special token.
 
     `<|endoftext|>` is one token, 50256, that marks where a document ends. When its characters occur in a text, tiktoken
-    has to be told what they are: `encode(text)` refuses them (a `ValueError`), `encode(text, allowed_special="all")`
-    makes them the one special token, and `encode_ordinary(text)` (the same as `disallowed_special=()`) makes them some
-    seven ordinary tokens.
+    has to be told what they are: `encode(text)` refuses them with a `ValueError`, `encode(text, allowed_special="all")`
+    makes them the one special token, and `encode_ordinary(text)` (or `disallowed_special=()`) makes them seven ordinary
+    tokens. This happens before any tensor is made, so it is the same on the CPU, on a GPU, on MPS and under
+    `torch.compile`.
 
-    None of the three is wrong everywhere. A training text that was joined from documents wants the special token; a
+    How people meet it: a training text joined from documents, a data set that was cleaned badly, a chat in which
+    somebody asks about the token itself.
+
+    None of the three answers is wrong everywhere. A training text that was joined on purpose wants the special token; a
     text that a stranger typed must not be able to end a document, and wants ordinary ones.
 
-    What does not help: deleting the characters `<|` from the text, which leaves `endoftext` as a word in it.
+    What does not help: deleting `<|` from the text, which leaves `endoftext` in it as a word; catching the
+    `ValueError`, which drops the document.
 
         import tiktoken
+
+        text = "A first document.<|endoftext|>A second one."
         tokenizer = tiktoken.get_encoding("gpt2")
-        ids = tokenizer.encode(text, allowed_special={"<|endoftext|>"})
+        joined = tokenizer.encode(text, allowed_special={"<|endoftext|>"})   # 50256 once
+        typed = tokenizer.encode(text, disallowed_special=())                # as a stranger's words
+        print(len(joined), len(typed))
     """
     tokens = facts.tokens
     if tokens is None or not tokens.special_count:
@@ -81,14 +90,20 @@ def special_token_in_text(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def text_not_unicode(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     r"""The text holds halves of characters that no encoding can write.
 
-    A lone surrogate (U+D800 to U+DFFF) is half of a character. It gets into a Python text when JSON with a cut-off
-    `\ud83d` is read, when a text is cut in the middle of an emoji by a language that counts in UTF-16, or when a file
-    was read with `errors="surrogateescape"`. Such a text cannot be encoded as UTF-8; tiktoken silently puts U+FFFD, the
-    replacement character, in its place, so the model sees three tokens of nothing where a character was.
+    A lone surrogate (U+D800 to U+DFFF) is half of a character. Such a text cannot be written as UTF-8, and tiktoken
+    silently puts U+FFFD, the replacement character, in its place: the model reads a token of nothing where a character
+    was. PyTorch sees only the IDs and says nothing, on any device.
 
-    The remedy is where the text comes from: read files with their true encoding, cut texts between characters.
+    How people meet it: JSON with a cut-off `\ud83d`, a text cut in the middle of an emoji by a language that counts in
+    UTF-16, a file read with `errors="surrogateescape"`.
 
-        sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    What does not help: `errors="ignore"` when the text is written, which loses the characters; another tokenizer, which
+    replaces or refuses them too. The remedy lies where the text comes from: read files with their true encoding and cut
+    texts between characters. Two halves that belong together can be joined again:
+
+        broken = "\ud83d\ude00 and \ud83d"
+        sound = broken.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        print(sound)   # the first two were one emoji, the last is U+FFFD
     """
     if facts.tokens is None or not facts.tokens.replaced:
         return
@@ -113,92 +128,23 @@ def text_not_unicode(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def text_empty(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """There is no text, so there are no token IDs.
 
-    tiktoken gives an empty list, the loader has no sample, and the training loop runs zero times without a word. With
-    other tokenizers the empty list becomes `torch.tensor([])`, which is *float32*: the embedding then complains of a
-    dtype (`Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int`) although
-    the text was empty.
+    tiktoken gives an empty list, the loader has no sample, and the training loop runs zero times without a word, on any
+    device. Other tokenizers hand the empty list to `torch.tensor([])`, which is *float32*: the embedding then complains
+    of a dtype (`Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int`), on a
+    GPU and under `torch.compile` too, although the text was empty.
 
-    Look at where the text is read: a wrong path opened for writing, a filter that left nothing, an empty cell.
+    How people meet it: a file opened for writing instead of reading, a filter that left nothing, an empty cell of a
+    table.
+
+    What does not help: converting the tensor with `.long()`, which makes an empty batch that fails later.
+
+        import torch
+
+        text = ""
+        ids = torch.tensor([ord(c) for c in text])
+        print(ids.dtype)   # torch.float32: nothing in it said that these are integers
+        if not text.strip():
+            print("nothing to tokenise: look at where the text is read")
     """
     if facts.tokens is not None and not facts.tokens.text:
         yield kind.diagnosis("the text is empty, so there are no token IDs", "type or paste a text", fields=["text"])
-
-
-@fault(
-    code="T104",
-    name="ids-from-another-tokenizer",
-    stage=Stage.TOKENIZER,
-    torch=words.INDEX_ERROR,
-    example={"token_ids": [[464, 60000, 318, 257]]},
-)
-def ids_from_another_tokenizer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """The IDs hold numbers that the stated tokenizer never gives, and the table has no row for them.
-
-    A GPT-2 tokenizer gives IDs from 0 to 50256. An ID of 60000 beside it came from somewhere else: another model's
-    tokenizer, a file tokenised long ago, labels taken for inputs. PyTorch only says `index out of range in self`, and
-    growing the table to fit would silence that while every other ID still means another word than it should.
-
-    On a GPU the look-up ends in a device-side assert at a later line; under MPS it often says nothing at all.
-
-    Tokenise the text again with the model's own tokenizer, or load the model that belongs to these IDs.
-    """
-    rows, n_vocab = facts.token_layer.num_embeddings, facts.n_vocab
-    if n_vocab is None or not is_size(rows):
-        return
-    limit = max(n_vocab, int(rows or 0))
-    cells = facts.cells(lambda i: i >= limit)
-    if not cells or id_equals_row_count(facts):
-        return
-    found = [facts.id_at(cell) for cell in cells]
-    name = facts.config.tokenizer.encoding
-    stated = f"the {name} tokenizer" if name else "the stated tokenizer"
-    yield kind.diagnosis(
-        f"{words.ids(facts, found)} cannot come from {stated}, whose IDs are 0 to {n_vocab - 1}, "
-        f"and the token table has rows 0 to {int(rows or 0) - 1}",
-        "tokenise the text again with this model's tokenizer, or use the model these IDs were made for; "
-        "a larger table would only hide it",
-        cells=cells,
-        fields=["token_ids", "tokenizer.n_vocab", "tokenizer.encoding"],
-        data={"max_id": max(found), "n_vocab": n_vocab, "num_embeddings": rows},
-    )
-
-
-def id_equals_row_count(facts: Facts) -> bool:
-    """Return whether the only ID without a row is the number of rows itself: one token too many, or IDs from 1."""
-    rows = facts.token_layer.num_embeddings
-    return is_size(rows) and facts.max_id == rows
-
-
-@fault(
-    code="T105",
-    name="id-unknown-to-tokenizer",
-    stage=Stage.TOKENIZER,
-    severity=Severity.WARNING,
-    torch="no error",
-    example={"token_ids": [[464, 50300, 318, 257]], "token_embedding": {"num_embeddings": 50304}},
-)
-def id_unknown_to_tokenizer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """An ID lies beyond the tokenizer, in rows that only pad the table.
-
-    Tables are often padded to a round number of rows (GPT-2's 50257 to 50304) so that they divide well. The rows
-    beyond the tokenizer exist, so the look-up works; but no text leads to them, they were never trained, and a
-    tokenizer cannot decode them (`None`, an exception, or a panic). An ID there usually was sampled from the model's
-    output, which has logits for padding too, or it is a special token added outside the tokenizer.
-
-    Mask the logits beyond the tokenizer's size before sampling, or add the special token to the tokenizer.
-    """
-    rows, n_vocab = facts.token_layer.num_embeddings, facts.n_vocab
-    if n_vocab is None or not is_size(rows):
-        return
-    cells = facts.cells(lambda i: n_vocab <= i < int(rows or 0))
-    if not cells:
-        return
-    found = [facts.id_at(cell) for cell in cells]
-    yield kind.diagnosis(
-        f"{words.ids(facts, found)} {words.have(found)} a row in the token table (rows {words.rows(rows)}) "
-        f"but no token: the tokenizer's IDs are 0 to {n_vocab - 1}",
-        "use IDs of the tokenizer only; if this is an added special token, count it in tokenizer.n_vocab",
-        cells=cells,
-        fields=["token_ids", "tokenizer.n_vocab"],
-        data={"max_id": max(found), "n_vocab": n_vocab, "num_embeddings": rows},
-    )

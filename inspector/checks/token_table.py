@@ -1,13 +1,13 @@
-"""Faults of the token table: IDs without a row, arguments and layers out of place, sizes beside the tokenizer's."""
+"""IDs without a row in the token table, and tables that are not as long as the vocabulary."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.checks import words
+from inspector.checks import torch_words, words
 from inspector.checks.arrangement import arrangement
 from inspector.checks.registry import fault
-from inspector.checks.text import id_equals_row_count
+from inspector.checks.vocabulary import id_equals_row_count
 from inspector.diagnosis import Severity, Stage
 from inspector.recipe import is_size
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from inspector.diagnosis import Diagnosis, Fault
     from inspector.facts import Facts
 
+
 ROWS = "token_embedding.num_embeddings"
-WIDTH = "token_embedding.embedding_dim"
 
 
 def _out_of_place(facts: Facts) -> bool:
@@ -30,27 +30,35 @@ def _out_of_place(facts: Facts) -> bool:
     code="E301",
     name="token-id-out-of-range",
     stage=Stage.TOKEN_EMBEDDING,
-    torch=words.INDEX_ERROR,
+    torch=torch_words.INDEX_ERROR,
     example={"token_ids": [[464, 582, 50085, 11]], "token_embedding": {"num_embeddings": 50000}},
 )
 def token_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """A token ID has no row in the token table.
 
     `nn.Embedding(num_embeddings, ...)` has rows 0 to num_embeddings - 1; an ID is the number of a row, and one that is
-    equal to num_embeddings is already too large. PyTorch says `IndexError: index out of range in self` and names
-    neither the layer nor the ID. On a GPU the fault is a device-side assert (`srcIndex < srcSelectDimSize`) that shows
-    at a later line, often in an attention block or at `loss.backward()`, and leaves the process unusable; run once on
-    the CPU, or with `CUDA_LAUNCH_BLOCKING=1`, to see the true place. Under `torch.compile` and on MPS the look-up may
-    read whatever lies there and say nothing.
+    equal to num_embeddings is already too large. On the CPU PyTorch says `IndexError: index out of range in self` and
+    names neither the layer nor the ID. On a GPU the fault is a device-side assert (`srcIndex < srcSelectDimSize`) that
+    shows at a later line, often in an attention block or at `loss.backward()`, and leaves the process unusable: run
+    once on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`, to see the true place. Under `torch.compile` it is `index out of
+    bounds: 0 <= tmp < …`; on MPS the look-up has often said nothing and given rows of zeros.
+
+    How people meet it: tokens were added to the tokenizer and the table kept its size; `vocab_size` was counted from a
+    part of the text; IDs were counted from 1; the tokenizer belongs to another model.
 
     Which repair fits depends on which side is wrong. If the IDs come from the stated tokenizer, the table is too small:
-    give it the tokenizer's size. If special tokens were added to the tokenizer, call
-    `model.resize_token_embeddings(len(tokenizer))`; the new rows are untrained. If the largest ID is exactly
-    num_embeddings, either one special token too many was added, or the IDs count from 1. What does not help: a larger
-    context length, another `output_dim`, a smaller batch.
+    give it the tokenizer's size. If tokens were added, grow the table and train the new rows, which start out random.
+    If the IDs count from 1, subtract 1. If another tokenizer made them, tokenise again.
 
-        tokenizer = tiktoken.get_encoding("gpt2")
-        tok_emb = torch.nn.Embedding(tokenizer.n_vocab, 256)
+    What does not help: a longer context, another `output_dim`, a smaller batch, clamping the IDs (which reads another
+    token's row).
+
+        import torch
+
+        ids = torch.tensor([[464, 582, 50085, 11]])
+        tok_emb = torch.nn.Embedding(50257, 256)
+        assert ids.min() >= 0 and ids.max() < tok_emb.num_embeddings, int(ids.max())
+        print(tok_emb(ids).shape)
     """
     rows = facts.token_layer.num_embeddings
     if not is_size(rows) or facts.max_id is None or _out_of_place(facts):
@@ -68,6 +76,7 @@ def token_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     yield kind.diagnosis(
         message,
         help_,
+        torch=torch_words.of_token_ids(facts),
         cells=cells,
         fields=[ROWS],
         fix=fix,
@@ -107,95 +116,6 @@ def _remedy(facts: Facts, largest: int) -> tuple[str, dict[str, Any] | None, lis
 
 
 @fault(
-    code="E302",
-    name="arguments-transposed",
-    stage=Stage.TOKEN_EMBEDDING,
-    torch=words.INDEX_ERROR,
-    example={
-        "token_ids": [[464, 582, 318, 257]],
-        "token_embedding": {"num_embeddings": 256, "embedding_dim": 50257},
-    },
-)
-def arguments_transposed(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """The token layer's two sizes are in the wrong order.
-
-    `nn.Embedding(num_embeddings, embedding_dim)` takes the number of rows first: the vocabulary's size, then the width.
-    Written the other way round it makes a table of 256 rows, each 50257 wide. Most IDs have no row in it
-    (`index out of range in self`); when all of them happen to be small, the look-up works and the fault shows at the
-    sum, as a width that does not match.
-
-        tok_emb = torch.nn.Embedding(vocab_size, output_dim)      # rows first
-        tok_emb = torch.nn.Embedding(num_embeddings=50257, embedding_dim=256)   # by name it cannot go wrong
-    """
-    arranged = arrangement(facts)
-    if arranged.exchanged or not arranged.token_transposed:
-        return
-    layer, stated = facts.token_layer, facts.config.embedding_dim
-    width = layer.num_embeddings if stated is None else stated
-    yield kind.diagnosis(
-        f"the token layer's arguments are exchanged: nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) has "
-        f"{layer.num_embeddings} rows of width {layer.embedding_dim}",
-        f"write nn.Embedding({layer.embedding_dim}, {width}): rows first, then the width",
-        torch=words.INDEX_ERROR
-        if not _fits(facts)
-        else "RuntimeError: The size of tensor a must match the size of tensor b",
-        fields=[ROWS, WIDTH],
-        fix={ROWS: layer.embedding_dim, WIDTH: width},
-        data={"num_embeddings": layer.num_embeddings, "embedding_dim": layer.embedding_dim},
-    )
-
-
-def _fits(facts: Facts) -> bool:
-    return facts.max_id is not None and facts.max_id < int(facts.token_layer.num_embeddings or 0)
-
-
-@fault(
-    code="E303",
-    name="layers-exchanged",
-    stage=Stage.TOKEN_EMBEDDING,
-    torch=words.INDEX_ERROR,
-    example={
-        "token_ids": [[464, 582, 318, 257]],
-        "token_embedding": {"num_embeddings": 4},
-        "position_embedding": {"num_embeddings": 50257},
-    },
-)
-def layers_exchanged(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """The token layer and the position layer have each other's sizes.
-
-    The token table has as many rows as there are positions, the position table as many as the vocabulary has tokens.
-    PyTorch sees only that some ID has no row. While all IDs are small, nothing fails at all: tokens are then looked up
-    in a table that is too small for the rest of the vocabulary, and training goes on until the first larger ID.
-
-    It happens where both layers are made in one line, where two configuration keys were swapped, or where the layers
-    are used in the wrong order in `forward`.
-
-        tok_emb = torch.nn.Embedding(vocab_size, output_dim)
-        pos_emb = torch.nn.Embedding(context_length, output_dim)
-    """
-    position = facts.position_layer
-    if position is None or not arrangement(facts).exchanged:
-        return
-    token = facts.token_layer
-    fix: dict[str, Any] = {ROWS: position.num_embeddings, "position_embedding.num_embeddings": token.num_embeddings}
-    fields = [ROWS, "position_embedding.num_embeddings"]
-    if token.embedding_dim != position.embedding_dim:
-        fix |= {WIDTH: position.embedding_dim, "position_embedding.embedding_dim": token.embedding_dim}
-        fields += [WIDTH, "position_embedding.embedding_dim"]
-    yield kind.diagnosis(
-        "the two layers have each other's sizes: "
-        f"the token table has {words.count(int(token.num_embeddings or 0), 'row')} "
-        f"and the position table {words.count(int(position.num_embeddings or 0), 'row')}",
-        f"give vocab_size {position.num_embeddings} to the token layer and context_length {token.num_embeddings} "
-        "to the position layer",
-        torch=words.INDEX_ERROR if not _fits(facts) else "no error while all token IDs happen to be small",
-        fields=fields,
-        fix=fix,
-        data={"token_rows": token.num_embeddings, "position_rows": position.num_embeddings},
-    )
-
-
-@fault(
     code="E309",
     name="table-smaller-than-tokenizer",
     stage=Stage.TOKEN_EMBEDDING,
@@ -204,10 +124,22 @@ def layers_exchanged(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     example={"token_ids": [[464, 582, 318, 257]], "token_embedding": {"num_embeddings": 50000}},
 )
 def table_smaller_than_tokenizer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
-    """The tokenizer has more tokens than the table has rows; this batch happens to need none of the missing ones.
+    """The tokenizer has more tokens than the table has rows, though this batch needs none of the missing ones.
 
-    Training may run for hours until the first rare token comes along and ends it with `index out of range in self`.
-    Give the layer the tokenizer's size; with a trained model, use the tokenizer it was trained with.
+    Nothing is said, on any device, until the first rare token comes along: training may run for hours and then end with
+    `index out of range in self` (a device-side assert on a GPU, possibly nothing on MPS).
+
+    How people meet it: `vocab_size` counted from the training text instead of the tokenizer, a round number, a
+    configuration of another model.
+
+    What does not help: trying a batch or two, or another seed: the rare token is in the text all the same. Give the
+    layer the tokenizer's size; with a trained model, use the tokenizer it was trained with.
+
+        import torch
+
+        token_ids, n_vocab = [464, 582, 318, 257], 50257
+        print(len(set(token_ids)), max(token_ids) + 1)   # neither of these is the vocabulary's size
+        tok_emb = torch.nn.Embedding(n_vocab, 8)
     """
     rows, n_vocab = facts.token_layer.num_embeddings, facts.n_vocab
     if n_vocab is None or not is_size(rows) or _out_of_place(facts):
@@ -248,9 +180,20 @@ def table_padded(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The table has more rows than the tokenizer has tokens.
 
     Usually on purpose: 50304 rows instead of 50257 divide by 128 and make the last matrix product faster. The extra
-    rows are never looked up by tokens of this tokenizer and stay as they were initialised. Two things to remember: the
-    model's output has logits for them too, so sampling can give an ID that no tokenizer can decode; and a checkpoint
-    with the padded table does not load into an unpadded one.
+    rows are never looked up by tokens of this tokenizer; nothing fails on any device.
+
+    How people meet it: two things to remember. The model's output has logits for the padding too, so sampling can give
+    an ID that no tokenizer can decode. And a checkpoint of the padded table does not load into an unpadded one (`size
+    mismatch`).
+
+    What does not help: cutting the rows off after training while the output layer shares them.
+
+        import torch
+
+        n_vocab = 50257
+        rows = -(-n_vocab // 128) * 128        # the next multiple of 128
+        print(rows)                            # 50304
+        tok_emb = torch.nn.Embedding(rows, 8)
     """
     rows, n_vocab = facts.token_layer.num_embeddings, facts.n_vocab
     if n_vocab is None or not is_size(rows) or _out_of_place(facts) or int(rows or 0) <= n_vocab:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from inspector.checks import torch_words
 from inspector.checks.arrangement import arrangement
 from inspector.checks.registry import fault
 from inspector.diagnosis import Severity, Stage
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from inspector.diagnosis import Diagnosis, Fault
     from inspector.facts import Facts
-
-_SUM_ERROR = "RuntimeError: The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension 2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,45 +83,42 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
     yield kind.diagnosis(
         message,
         help_,
-        torch=_said(all_widths),
+        torch=torch_words.of_sum(w.value for w in all_widths),
         fields=fields,
         fix={f: wanted for f in fields if f != "embedding_dim"},
         data={"embedding_dim": width.value, "expected": wanted},
     )
 
 
-def _said(all_widths: list[Width]) -> str:
-    """Return what torch says when rows of these widths are added one after the other."""
-    summed = all_widths[0].value
-    for width in all_widths[1:]:
-        if width.value != summed and 1 not in (width.value, summed):
-            return _SUM_ERROR.format(summed, width.value)
-        summed = max(summed, width.value)
-    if any(w.value != summed for w in all_widths):
-        return "no error: a width of 1 is added to every dimension"
-    return f"no error, but the sum is {summed} wide"
-
-
 @fault(
     code="E304",
     name="embedding-dim-mismatch",
     stage=Stage.TOKEN_EMBEDDING,
-    torch=_SUM_ERROR.format("128", "256"),
+    torch=torch_words.SUM_ERROR.format(128, 256),
     example={"token_embedding": {"embedding_dim": 128}},
 )
 def token_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The token table's width is not the one the layers must share.
 
     Token row and position row are added value by value, so both must be `output_dim` wide. PyTorch complains at the
-    *sum*, one line after both look-ups went well, and names two sizes but no layer. A width of 1 is worse: it
-    broadcasts, one number is added to every dimension, and nothing is ever said.
+    *sum*, one line after both look-ups went well, and names two sizes but no layer. It comes from the shapes alone: at
+    once on the CPU, a GPU and MPS, under `torch.compile` while it compiles. A width of 1 is worse: it broadcasts, one
+    number is added to every dimension, and nothing is ever said anywhere.
 
-    Here the stated embedding dim tells which of the two departs. Give both constructors the same variable:
+    How people meet it: one of the two constructors was changed, a width was copied from another model, pre-trained
+    vectors of 300 were put beside a model of 512.
 
+    What does not help: changing the layer that the message happens to mention second; padding the rows with zeros. Here
+    the stated embedding dim, or the other layers, tell which of them departs. Give all constructors the same variable.
+    Widths that differ on purpose (ALBERT, OPT-350m) have a projection after the token table: state it as project_to.
+
+        import torch
+
+        vocab_size, context_length, output_dim = 50257, 4, 256
         tok_emb = torch.nn.Embedding(vocab_size, output_dim)
         pos_emb = torch.nn.Embedding(context_length, output_dim)
-
-    Widths that differ on purpose (ALBERT, OPT-350m) have a projection after the token table: state it as project_to.
+        ids = torch.tensor([[464, 582, 318, 257]])
+        print((tok_emb(ids) + pos_emb(torch.arange(4))).shape)
     """
     yield from _departing(kind, facts, "token")
 
@@ -131,16 +127,28 @@ def token_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     code="P403",
     name="embedding-dim-mismatch",
     stage=Stage.POSITION_EMBEDDING,
-    torch=_SUM_ERROR.format("256", "128"),
+    torch=torch_words.SUM_ERROR.format(256, 128),
     example={"position_embedding": {"embedding_dim": 128}},
 )
 def position_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The position table's width is not the one the layers must share.
 
     Token row and position row are added value by value, so both must be `output_dim` wide. PyTorch complains at the
-    sum and names two sizes but no layer; a position table of width 1 broadcasts and nothing is ever said.
+    *sum*, one line after both look-ups went well, and names two sizes but no layer. It comes from the shapes alone: at
+    once on the CPU, a GPU and MPS, under `torch.compile` while it compiles. A position table of width 1 broadcasts:
+    every position adds one number to all dimensions, and nothing is ever said anywhere.
 
-        pos_emb = torch.nn.Embedding(context_length, output_dim)   # the same output_dim as the token table's
+    How people meet it: one of the two constructors was changed, or `n_embd` of one model stands beside `n_positions` of
+    another.
+
+    What does not help: changing the token layer to the odd width, which moves the fault into the first attention block;
+    `unsqueeze`, until something broadcasts.
+
+        import torch
+
+        context_length, output_dim = 1024, 768
+        pos_emb = torch.nn.Embedding(context_length, output_dim)   # the output_dim of the token table
+        print(tuple(pos_emb.weight.shape))
     """
     yield from _departing(kind, facts, "position")
 
@@ -149,7 +157,7 @@ def position_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     code="G452",
     name="embedding-dim-mismatch",
     stage=Stage.SEGMENT_EMBEDDING,
-    torch=_SUM_ERROR.format("256", "128"),
+    torch=torch_words.SUM_ERROR.format(256, 128),
     example={
         "token_ids": [[464, 582, 318, 257]],
         "segment_embedding": {"num_embeddings": 2, "embedding_dim": 128},
@@ -158,7 +166,20 @@ def position_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def segment_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The segment table's width is not the one the layers must share.
 
-    Its rows are added to the token and position rows, so it must be as wide as they are.
+    Its rows are added to the token and position rows, so it must be as wide as they are. PyTorch complains at the
+    *sum*, one line after both look-ups went well, and names two sizes but no layer. It comes from the shapes alone: at
+    once on the CPU, a GPU and MPS, under `torch.compile` while it compiles; a width of 1 broadcasts, and nothing is
+    said.
+
+    How people meet it: a segment table added to a model of another width.
+
+    What does not help: changing the other two tables, which agree. Give all of them one variable:
+
+        import torch
+
+        hidden_size = 256
+        layers = [torch.nn.Embedding(rows, hidden_size) for rows in (30522, 512, 2)]
+        print({layer.embedding_dim for layer in layers})
     """
     yield from _departing(kind, facts, "segment")
 
@@ -167,7 +188,7 @@ def segment_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     code="S501",
     name="widths-differ",
     stage=Stage.SUM,
-    torch=_SUM_ERROR.format("128", "256"),
+    torch=torch_words.SUM_ERROR.format(128, 256),
     example={
         "token_ids": [[464, 582, 318, 257]],
         "embedding_dim": None,
@@ -178,9 +199,23 @@ def segment_width(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def widths_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """Two widths differ and nothing tells which of them is wrong.
 
-    Nobody stated an embedding dim, so either layer may be the one to change. State the width that was meant
-    (`embedding_dim`), and the layer that departs from it is named. The rest of the model knows: the first attention
-    block's projections and the layer norms have the width that both tables must share.
+    PyTorch complains at the *sum*, one line after both look-ups went well, and names two sizes but no layer. It comes
+    from the shapes alone: at once on the CPU, a GPU and MPS, under `torch.compile` while it compiles. Where one of the
+    widths is 1 it broadcasts, and nothing is said.
+
+    How people meet it: nobody stated an embedding dim, so either layer may be the one to change.
+
+    What does not help: guessing. State the width that was meant (`embedding_dim`), and the layer that departs from it
+    is named. The rest of the model knows: the first attention block's projections and the layer norms have the width
+    that both tables must share.
+
+        import torch
+
+        norm = torch.nn.LayerNorm(256)             # what follows the sum
+        (output_dim,) = norm.normalized_shape
+        tok_emb = torch.nn.Embedding(50257, output_dim)
+        pos_emb = torch.nn.Embedding(4, output_dim)
+        print(tok_emb.embedding_dim == pos_emb.embedding_dim)
     """
     found = widths(facts)
     if meant(facts) is not None or len({w.value for w in found}) < 2:
@@ -191,7 +226,7 @@ def widths_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         f"rows of different widths cannot be added: {values}",
         f"set the {other.layer} layer's output_dim to {first.value}, or the {first.layer} layer's to {other.value}; "
         "nobody stated which is meant",
-        torch=_said(found),
+        torch=torch_words.of_sum(w.value for w in found),
         fields=[w.field for w in found],
         data={w.layer: w.value for w in found},
     )
@@ -211,11 +246,19 @@ def widths_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def dtype_promoted(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """The two tables have different dtypes, so the sum has the wider one.
 
-    bfloat16 plus float32 is float32: nothing fails, the sum takes twice the memory, and the next layer, if it is
-    bfloat16, complains of `mat1 and mat2 must have the same dtype`. It comes from converting one layer and not the
-    other.
+    bfloat16 plus float32 is float32, and bfloat16 plus float16 is float32 too: nothing fails, on any device or under
+    `torch.compile`. The sum takes twice the memory, and the next layer, if it is bfloat16, complains of `mat1 and mat2
+    must have the same dtype`.
 
-        model.to(torch.bfloat16)   # both tables, and the rest
+    How people meet it: one layer was converted and not the other, or was added after `model.half()`.
+
+    What does not help: autocast, which converts products but not this sum. Convert the whole model at once:
+
+        import torch
+
+        tables = torch.nn.ModuleList([torch.nn.Embedding(10, 4), torch.nn.Embedding(4, 4, dtype=torch.bfloat16)])
+        tables.to(torch.bfloat16)
+        print({table.weight.dtype for table in tables})
     """
     position = facts.position_layer
     token_dtype = facts.token_layer.dtype

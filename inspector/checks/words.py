@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
     from inspector.facts import Facts
 
-INDEX_ERROR = "IndexError: index out of range in self"
 SHOWN_IDS = 2
 
 
