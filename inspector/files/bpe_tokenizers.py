@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from inspector.files.beside import read_object
 from inspector.files.shown import shown
@@ -244,7 +244,7 @@ def _package(path: Path) -> ModuleType:
     return tokenizers
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < _MOST_ID
 
 

@@ -1,0 +1,80 @@
+"""What was found in a live model: values, and rows that are copied from its tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from inspector.config import InputConfig
+    from inspector.diagnosis import Stage
+    from inspector.layers import Table
+    from inspector.model_state import Held
+    from inspector.recipe import Role
+
+
+class Raised(NamedTuple):
+    """What a forward pass raised inside the input stage: where, and its own text."""
+
+    stage: Stage
+    text: str
+
+
+@dataclass(frozen=True)
+class LiveTable:
+    """The rows of a tensor of a live model, copied when they are asked for."""
+
+    held: Held
+
+    @property
+    def num_embeddings(self) -> int:
+        """How many rows the table has."""
+        return self.held.rows
+
+    @property
+    def embedding_dim(self) -> int:
+        """How wide they are."""
+        return self.held.tensor.shape[-1]
+
+    def rows(self, ids: NDArray[np.int64]) -> Tensor:
+        """Return rows as a look-up gives them, on the CPU."""
+        import torch
+
+        from inspector import layers
+
+        layer = self.held.layer
+        if layer is not None and layer.max_norm is not None:
+            return layers.rows(layer, ids).cpu()
+        table = self.held.tensor.detach().reshape(-1, self.embedding_dim)  # (num_embeddings, embedding_dim)
+        return table[torch.as_tensor(ids, device=table.device)].cpu()  # (..., embedding_dim)
+
+
+@dataclass(frozen=True)
+class LiveInspection:
+    """What was found in a live model.
+
+    Attributes:
+        config: the inspection that its layers make, every size stated.
+        tables: the rows of each layer; a layer whose values cannot be read has none.
+        names: what each layer is called in the model: `transformer.wte`.
+        how: how the layers were found, a sentence.
+        notes: what the model does that a look-up and a sum do not show, sentences.
+        indices: the rows that each layer was really asked for, where a forward pass showed them.
+        missing: why no token layer was found; None where one was.
+        raised: what the forward pass raised inside the input stage.
+    """
+
+    config: InputConfig
+    tables: Mapping[Role, Table] = field(default_factory=dict)
+    names: Mapping[Role, str] = field(default_factory=dict)
+    how: str = ""
+    notes: tuple[str, ...] = ()
+    indices: Mapping[Role, Tensor] = field(default_factory=dict)
+    missing: str | None = None
+    raised: Raised | None = None
