@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
@@ -12,7 +13,6 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 from inspector.ui import theme
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 AXIS_WIDTH = 44  # the same for the three plots, so that a dimension is at one x in all of them
@@ -138,6 +138,25 @@ class Backdrop(QGraphicsItem):
         painter.fillRect(bar, self._colors.accent)
 
 
+class Curve(pg.PlotCurveItem):  # type: ignore[misc]
+    """A line through a row's values.
+
+    Not a `PlotDataItem`, which looks for a log scale, points to leave out and symbols with every row.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(antialias=True)
+
+    def set_values(self, x: NDArray[np.int64], y: NDArray[Any]) -> None:
+        """Show other values; the line has a gap where one is not finite."""
+        finite = bool(np.isfinite(y).all())
+        self.setData(x, y, connect="all" if finite else "finite", skipFiniteCheck=finite)
+
+    def boundingRect(self) -> QRectF:
+        box = self.getViewBox()
+        return QRectF() if box is None else box.viewRect()  # pyqtgraph would look through the values for it
+
+
 class CurvePlot:
     """A caption and a plot in two rows of a layout.
 
@@ -159,7 +178,7 @@ class CurvePlot:
         self.backdrop = Backdrop(self.box, self.axis)
         self.backdrop.setZValue(-1)
         self.box.sigResized.connect(self.backdrop.resize)
-        self.curve = pg.PlotDataItem(antialias=True)
+        self.curve = Curve()
         self.box.addItem(self.curve, ignoreBounds=True)
         self.cursor = pg.InfiniteLine(angle=90)
         self.box.addItem(self.cursor, ignoreBounds=True)
@@ -167,7 +186,7 @@ class CurvePlot:
 
     def show_curve(self, x: NDArray[np.int64], y: NDArray[Any]) -> None:
         """Show the values of a row."""
-        self.curve.setData(x, y)
+        self.curve.set_values(x, y)
         if self.backdrop.words:
             self.backdrop.set_words("", fault=False, progress=None)
             self._set_curve_visible(True)

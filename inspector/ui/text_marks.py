@@ -79,39 +79,55 @@ def _bytes_cut_off(data: bytes, first_token: bytes) -> int:
     return next((i for i in range(4) if data.startswith(first_token, i)), 0)
 
 
-def marks(
-    editor: TextEditor, first: int, result: Result, cell: Cell | None, colors: Colors
-) -> list[QTextEdit.ExtraSelection]:
-    """Return the marks for an editor that shows the text from the character `first` on.
+def batch_marks(
+    editor: TextEditor, first: int, result: Result, colors: Colors
+) -> list[tuple[int | None, QTextEdit.ExtraSelection]]:
+    """Return the marks of the batch for an editor that shows the text from the character `first` on.
 
-    The batch's tokens are washed in turns, text outside the batch is muted, the chosen token is underlined and bold.
+    The batch's tokens are washed in turns, text outside the batch is muted. Each mark comes with the token it is of,
+    None where it is of more or of none.
     """
     tokens = result.tokens
     assert tokens is not None
+    runs = batch_runs(result.grid)
+    if len(runs) > MOST_MARKS:
+        return []
     last = first + len(editor.text)
-    made: list[QTextEdit.ExtraSelection] = []
+    made: list[tuple[int | None, QTextEdit.ExtraSelection]] = []
 
-    def mark(start: int, end: int, look: QTextCharFormat) -> None:
+    def mark(token: int | None, start: int, end: int, look: QTextCharFormat) -> None:
         start, end = max(start, first), min(end, last)
         if start < end:
-            selection = QTextEdit.ExtraSelection()
-            selection.cursor = editor.selecting(start - first, end - first)
-            selection.format = look
-            made.append(selection)
+            made.append((token, _selection(editor, start - first, end - first, look)))
 
-    runs = batch_runs(result.grid)
-    chosen = chosen_token(result.grid, cell)
-    if len(runs) <= MOST_MARKS:
-        spans = run_spans(tokens, runs)
-        for before, after in zip([first, *(s.end for s in spans)], [*(s.start for s in spans), last], strict=True):
-            mark(before, after, _muted(colors))
-        washes = _wash(colors.token_wash), _wash(colors.position_wash)
-        for span in token_spans(tokens, runs) if sum(b - a for a, b in runs) <= MOST_MARKS else spans:
-            if span.token != chosen:
-                mark(span.start, span.end, washes[span.token % 2])
-    if chosen is not None:
-        mark(*tokens.span(chosen, chosen + 1), _chosen(colors))
+    spans = run_spans(tokens, runs)
+    muted, washes = _muted(colors), (_wash(colors.token_wash), _wash(colors.position_wash))
+    for before, after in zip([first, *(s.end for s in spans)], [*(s.start for s in spans), last], strict=True):
+        mark(None, before, after, muted)
+    if sum(b - a for a, b in runs) <= MOST_MARKS:
+        for span in token_spans(tokens, runs):
+            mark(span.token, span.start, span.end, washes[span.token % 2])
+    else:
+        for span in spans:
+            mark(None, span.start, span.end, washes[span.token % 2])
     return made
+
+
+def chosen_mark(
+    editor: TextEditor, first: int, result: Result, token: int, colors: Colors
+) -> list[QTextEdit.ExtraSelection]:
+    """Return the mark of the chosen token, which is underlined and bold; none where it is not in the editor."""
+    assert result.tokens is not None
+    start, end = result.tokens.span(token, token + 1)
+    start, end = max(start, first), min(end, first + len(editor.text))
+    return [_selection(editor, start - first, end - first, _chosen(colors))] if start < end else []
+
+
+def _selection(editor: TextEditor, start: int, end: int, look: QTextCharFormat) -> QTextEdit.ExtraSelection:
+    selection = QTextEdit.ExtraSelection()
+    selection.cursor = editor.selecting(start, end)
+    selection.format = look
+    return selection
 
 
 def _wash(color: QColor) -> QTextCharFormat:

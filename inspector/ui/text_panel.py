@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QUndoCommand, QUndoStack
-from PySide6.QtWidgets import QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QTextEdit, QVBoxLayout, QWidget
 
 from inspector.ui import theme
 from inspector.ui.panel import Muted, Panel
 from inspector.ui.text_editor import Edit, TextEditor
-from inspector.ui.text_marks import chosen_token, marks
+from inspector.ui.text_marks import batch_marks, chosen_mark, chosen_token
 
 if TYPE_CHECKING:
     from inspector.config import InputConfig
@@ -43,6 +43,7 @@ class TextPanel(Panel):
         self._edit: tuple[Edit, bool] | None = None  # what the session is being told; whether the editor has it already
         self._awaiting = False  # whether the verdict on such an edit is still to come
         self._choosing = False  # whether a token is being chosen here
+        self._batch_marks: list[tuple[int | None, QTextEdit.ExtraSelection]] | None = None  # None: to be made anew
         self._seen: int | None = None  # the chosen token that was brought into view last
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(_UNDO_LIMIT)
@@ -125,6 +126,7 @@ class TextPanel(Panel):
             self._first = min(max(0, character - EXCERPT_CHARACTERS // 2), last_start)
             shown = self._text[self._first : self._first + EXCERPT_CHARACTERS]
         self.editor.set_text(shown, character - self._first)
+        self._batch_marks = None
 
     def _show_counts(self) -> None:
         result, text = self._session.result, self._text
@@ -185,6 +187,7 @@ class TextPanel(Panel):
     @Slot(object)
     def _show_result(self, result: Result) -> None:
         typing = self._awaiting
+        self._batch_marks = None
         if self._is_about_this_text(result):
             self._awaiting = False
         self._show_counts()
@@ -219,11 +222,18 @@ class TextPanel(Panel):
         result = self._session.result
         if result is not None and self._is_about_this_text(result):
             colors = theme.colors(self.palette())
-            self.editor.set_marks(marks(self.editor, self._first, result, self._session.cell, colors))
+            if self._batch_marks is None:
+                self._batch_marks = batch_marks(self.editor, self._first, result, colors)
+            chosen = chosen_token(result.grid, self._session.cell)
+            shown = [mark for token, mark in self._batch_marks if token is None or token != chosen]
+            if chosen is not None:
+                shown += chosen_mark(self.editor, self._first, result, chosen, colors)
+            self.editor.set_marks(shown)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if theme.repaints_on(event):
+            self._batch_marks = None
             self._show_marks()
 
 
