@@ -6,46 +6,46 @@ This is the only place that reads the text of an exception: somebody's pasted on
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
-from inspector.message_patterns import PATTERNS
+# Importing a module registers its messages.
+from inspector import message_files, message_lookups, message_shapes  # noqa: F401
+from inspector.message_patterns import PATTERNS, Candidate, Reading
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
-    from inspector.message_patterns import Candidate
-
-
-class Reading(NamedTuple):
-    """What a message can mean.
-
-    `quote` is the line that was recognised. `candidates` are ordered, the likeliest first. `values` are the numbers it
-    holds, as inspection-file fields. `ask` says what to enter to tell the candidates apart. `aside` is what to know.
-    """
-
-    quote: str
-    candidates: tuple[Candidate, ...]
-    values: dict[str, Any]
-    ask: str
-    aside: str = ""
-
+__all__ = ["Candidate", "Reading", "read", "words", "written"]
 
 _READ_AT_MOST = 1_000_000  # characters; a log may be pasted whole, and what matters is at its end
+_MATCHES_AT_MOST = 200  # of one message; a model has as many tensors
+_LONGEST_QUOTE = 300
+_LONGEST_VALUE = 40  # characters of a value that is written out
 
 
 def read(text: str) -> list[Reading]:
-    """Return what a pasted message or traceback can mean, one reading for each line that is known; empty for none."""
+    """Return what a pasted message or traceback can mean, one reading for each line that is known; empty for none.
+
+    A line without a candidate is left out where another has one.
+    """
     text = text[-_READ_AT_MOST:]
-    readings: list[Reading] = []
+    readings = list({reading.quote: reading for reading in _all(text)}.values())
+    return [r for r in readings if r.candidates] or readings[:1]
+
+
+def _all(text: str) -> Iterator[Reading]:
     for pattern in PATTERNS:
-        match = pattern.expression.search(text)
-        if match is None:
-            continue
-        candidates, values, ask, aside = pattern.read(match, text)
-        reading = Reading(_line_around(text, match), tuple(candidates), values, ask, aside)
-        if all(reading.quote != known.quote for known in readings):
-            readings.append(reading)
-    return readings
+        matches = _last_matches(pattern.expression, text)
+        for match in matches if pattern.each else matches[-1:]:
+            reading = pattern.read(match, text)
+            if reading is not None:
+                yield reading._replace(quote=_line_around(text, match))
+
+
+def _last_matches(expression: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    return list(deque(expression.finditer(text), maxlen=_MATCHES_AT_MOST))
 
 
 def words(reading: Reading) -> str:
@@ -57,15 +57,24 @@ def words(reading: Reading) -> str:
         lines += ["", "What can be behind it, the likeliest first:"]
         lines += [f"  {c.code} {c.fault.name}: {c.when}" for c in reading.candidates]
     if reading.values:
-        lines += ["", "What it tells:", *(f"  {name} = {json.dumps(value)}" for name, value in reading.values.items())]
+        lines += ["", "What it tells:", *(f"  {name} = {written(value)}" for name, value in reading.values.items())]
     if reading.ask:
-        lines += ["", f"To tell them apart: {reading.ask}."]
+        what = "To tell them apart" if len(reading.candidates) > 1 else "To see it"
+        lines += ["", f"{what}: {reading.ask}."]
     if reading.candidates:
         lines += ["", f"Read more: python -m inspector explain {reading.candidates[0].code}"]
     return "\n".join(lines)
 
 
+def written(value: Any) -> str:
+    """Return a value as the inspection file writes it, cut where it is long."""
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
 def _line_around(text: str, match: re.Match[str]) -> str:
     start = text.rfind("\n", 0, match.start()) + 1
     end = text.find("\n", match.end())
-    return text[start : end if end >= 0 else None].strip()[:300]
+    line = text[start : end if end >= 0 else None]
+    before = 0 if len(line) <= _LONGEST_QUOTE else max(0, match.start() - start - _LONGEST_QUOTE // 3)
+    return line[before : before + _LONGEST_QUOTE].strip()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -16,7 +15,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QScrollArea,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from inspector.config import InputConfig
-    from inspector.message_patterns import Candidate
-    from inspector.messages import Reading
+    from inspector.messages import Candidate, Reading
     from inspector.ui.session import Session
 
 PLACEHOLDER = (
@@ -40,12 +37,12 @@ PLACEHOLDER = (
 )
 NOTHING_YET = "What can be behind a message appears here as soon as one is recognised."
 UNKNOWN = (
-    "No line of this is a message that is known here. Nothing is wrong with it: it may just not come from the input "
-    "stage. Paste the last line of the traceback and the lines above it."
+    "No line of this is a message that is known here; it may not come from the input stage at all. If it does, paste "
+    "the last line of the traceback and the lines above it."
 )
 SIZE = QSize(720, 640)
-
-_LONGEST_VALUE = 40  # characters of a value that is written out
+AT_ONCE_CHARACTERS = 50_000  # read within a frame (measured); a longer text when the hand pauses
+PAUSE_MS = 150
 
 
 class MessageWindow(QDialog):
@@ -74,6 +71,8 @@ class MessageWindow(QDialog):
         self.cards: list[ReadingCard] = []
         self._column = QVBoxLayout()
         self._lay_out()
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._pause.timeout.connect(self._read)
         self.box.textChanged.connect(self._on_text_changed)
         self.box.setFocus()
 
@@ -86,6 +85,14 @@ class MessageWindow(QDialog):
 
     @Slot()
     def _on_text_changed(self) -> None:
+        if self.box.document().characterCount() > AT_ONCE_CHARACTERS:
+            self._pause.start()
+        else:
+            self._pause.stop()
+            self._read()
+
+    @Slot()
+    def _read(self) -> None:
         text = self.box.toPlainText()
         readings = messages.read(text)
         self.verdict.setText(UNKNOWN if text.strip() else NOTHING_YET)
@@ -176,7 +183,8 @@ class ReadingCard(QFrame):
         for place, candidate in enumerate(self.reading.candidates):
             column.addLayout(self._candidate_line(candidate, likeliest=place == 0))
         if self.reading.ask:
-            column.addWidget(_prose(plain_label(f"To tell them apart: {self.reading.ask}.")))
+            what = "To tell them apart" if len(self.reading.candidates) > 1 else "To see it"
+            column.addWidget(_prose(plain_label(f"{what}: {self.reading.ask}.")))
         line = QHBoxLayout()
         line.setSpacing(10)
         line.addWidget(self.numbers, 1)
@@ -232,9 +240,8 @@ def assigned(values: Mapping[str, Any]) -> str:
 
 def _written(value: Any) -> str:
     if value is None:
-        return "not stated"
-    words = value if isinstance(value, str) else json.dumps(value)
-    return words if len(words) <= _LONGEST_VALUE else f"{words[:_LONGEST_VALUE]}…"
+        return "none stated"
+    return value if isinstance(value, str) else messages.written(value)
 
 
 def _sentence(words: str) -> str:
@@ -246,5 +253,4 @@ def _prose(label: QLabel) -> QLabel:
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
     return label
