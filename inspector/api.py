@@ -76,9 +76,11 @@ def _plain(key: str, value: Any) -> Any:
 
 
 def _ids(source: Any) -> dict[str, Any]:
-    dtype = getattr(source, "dtype", None)
-    ids = {"token_ids": _listed(source)}
-    return ids if dtype is None else ids | {"token_ids_dtype": str(dtype).removeprefix("torch.")}
+    if not hasattr(source, "dtype"):
+        return {"token_ids": _listed(source)}
+    dtype = str(source.dtype).removeprefix("torch.")
+    ids = source + 0 if dtype == "bool" else source  # a list of IDs holds numbers, of whatever dtype
+    return {"token_ids": _listed(ids), "token_ids_dtype": dtype}
 
 
 def _listed(array: Any) -> list[Any]:
