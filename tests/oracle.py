@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 from inspector import tokenizer
 
 Layer = dict[str, Any]
-TORCH_RAISES = (RuntimeError, IndexError, ValueError, TypeError, AssertionError)
+TORCH_RAISES = (RuntimeError, IndexError, ValueError, TypeError, AssertionError, OverflowError)
 
 
 class Unfit(Exception):

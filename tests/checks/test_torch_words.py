@@ -61,4 +61,6 @@ def test_the_words_of_a_single_fault(seed: int) -> None:
     said = says(made)
     if only.stage is Stage.DATA_LOADER and only.torch.startswith("no error"):
         return  # without a batch nothing behind it was judged
+    if only.name == "constructor-argument-invalid" and said.startswith("AssertionError: Padding_idx"):
+        return  # a table of -1 rows has no row for any padding either
     assert agrees(only.torch, said), (only.message, only.torch, said)
