@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector import checks, inspection_file, pipeline, resources, sources, tokenizer
+from inspector import checks, inspection_file, pipeline, resources, tokenizer
 from inspector.diagnosis import Severity, Stage
 from tests.inspections import inspection
 from tests.oracle import says
@@ -33,7 +33,7 @@ def agrees(stated: str, said: str) -> bool:
 
 # Said when the file is written, or said by a later stage.
 SAID_ELSEWHERE = {"ids-dtype-overflow", "batch-axes-swapped"}
-TEXT = {"text": resources.text(sources.SAMPLE).strip()}
+TEXT = {"text": resources.text("sample.txt").strip()}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.code}-{kind.name}")
