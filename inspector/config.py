@@ -79,7 +79,8 @@ class SegmentEmbeddingConfig:
 class InputConfig:
     """One inspection: the source of the IDs, the loader, the layers. The keys are those of the inspection file.
 
-    `stated` holds the dotted names of what was written down rather than left at its default.
+    `checkpoint_tables` holds (role, tensor's name) of tables that the person chose in the checkpoint. `stated` holds
+    the dotted names of what was written down rather than left at its default.
     """
 
     text: str | None = None
@@ -96,6 +97,7 @@ class InputConfig:
     positions: tuple[Any, ...] | None = None
     past_length: int = 0
     checkpoint: str | None = None
+    checkpoint_tables: tuple[tuple[str, str], ...] = ()
     seed: int = 123
     stated: frozenset[str] = frozenset()
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from inspector import id_tensor, tokenizer
+from inspector.config import InputConfig
 from inspector.diagnosis import Cell
+from inspector.material import Material
+from inspector.recipe import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from inspector.batches import LoaderPlan
-    from inspector.config import InputConfig, PositionEmbeddingConfig, TokenEmbeddingConfig
+    from inspector.checkpoint import Checkpoint, Expected
+    from inspector.config import PositionEmbeddingConfig, TokenEmbeddingConfig
+    from inspector.files.text_files import TextStore
     from inspector.id_tensor import IdTensor
-    from inspector.sources import UnreadableFile
     from inspector.tokenizer import Tokens
 
 
@@ -23,20 +27,51 @@ if TYPE_CHECKING:
 class Facts:
     """The facts of one inspection and one of its batches.
 
-    `config` has every size filled in. `tokens` are a text's; `given` is a batch written down as IDs; `plan` is the
+    `config` has every size filled in. `given` is a batch written down as IDs; `plan` is the
     loader's, None where its arguments make none or it plays no part. `batch` holds the (B, T) IDs of the batch that is
-    looked up, None where there is none; `columns` is T, known even where the IDs themselves are unfit. `unreadable` is
-    the file that should have held the IDs.
+    looked up, None where there is none; `columns` is T, known even where the IDs themselves are unfit. `material` is
+    what was read from outside the inspection. `stated` is the inspection as it was written, its sizes not filled in.
     """
 
     config: InputConfig
-    tokens: Tokens | None = None
     given: IdTensor | None = None
     plan: LoaderPlan | None = None
     batch_index: int = 0
     batch: tuple[tuple[int, ...], ...] | None = None
     columns: int | None = None
-    unreadable: UnreadableFile | None = None
+    material: Material = field(default_factory=Material)
+    stated: InputConfig = field(default_factory=InputConfig)
+
+    @property
+    def tokens(self) -> Tokens | TextStore | None:
+        """A text's tokens; None for IDs that come from elsewhere."""
+        return self.material.tokens
+
+    @property
+    def ids(self) -> Sequence[int] | None:
+        """The IDs that the loader cuts into batches; None where a batch is given, or nothing could be read."""
+        return self.material.ids
+
+    @property
+    def ids_whole(self) -> bool:
+        """Whether a file's IDs are of a dtype that holds whole numbers; True without a file."""
+        return self.material.id_file is None or self.material.id_file.whole
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """The open checkpoint beside the inspection."""
+        return self.material.checkpoint
+
+    @cached_property
+    def expected(self) -> dict[Role, Expected]:
+        """What each layer's constructor is given, to compare the checkpoint's tables with; empty without one."""
+        checkpoint = self.checkpoint
+        return {} if checkpoint is None else {role: checkpoint.expected(role, self.stated) for role in Role}
+
+    @property
+    def stated_position(self) -> PositionEmbeddingConfig | None:
+        """The position layer as it was stated; None where none was."""
+        return self.stated.position_embedding if self.stated.is_stated("position_embedding") else None
 
     @property
     def token_layer(self) -> TokenEmbeddingConfig:

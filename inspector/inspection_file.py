@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector import config as config_values
 from inspector.config import InputConfig
-from inspector.tokenizer import AVAILABLE
+from inspector.recipe import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,7 @@ SUFFIXES = (".json", ".toml")
 SOURCES = ("text", "text_file", "token_ids", "token_ids_file")
 SPECIAL_TREATMENTS = ("special", "plain", "refuse")
 _PATHS = ("text_file", "token_ids_file", "checkpoint")
+_FILE_ENDINGS = (".json", ".txt", ".pkl")  # what the file of a tokenizer ends with
 
 # torch's names for dtypes, and the short ones people write.
 _SAME_DTYPE = {
@@ -114,21 +115,14 @@ def from_mapping(values: Mapping[str, Any]) -> InputConfig:
             f"{' and '.join(sources)} are given; IDs come from exactly one of {', '.join(SOURCES)}"
         )
     config = InputConfig(**made, stated=frozenset(stated))
-    _refuse_what_is_not_here(config)
+    _refuse_text_without_tokenizer(config)
     return config
 
 
-def _refuse_what_is_not_here(config: InputConfig) -> None:
-    for name in ("token_ids_file", "checkpoint"):
-        if getattr(config, name) is not None:
-            raise InspectionFileError(f"{name}: this version does not read such files")
-    encoding = config.tokenizer.encoding
-    if config.token_ids is None and encoding not in AVAILABLE:
-        stated = "a text needs a tokenizer" if encoding is None else f"the encoding {encoding!r} is not on this machine"
-        raise InspectionFileError(
-            f"tokenizer.encoding: {stated}; a text is encoded with gpt2, "
-            "and IDs of any tokenizer can be given as token_ids"
-        )
+def _refuse_text_without_tokenizer(config: InputConfig) -> None:
+    has_text = config.token_ids is None and config.token_ids_file is None
+    if has_text and config.tokenizer.encoding is None:
+        raise InspectionFileError("tokenizer.encoding is null: a text needs a tokenizer, such as gpt2")
 
 
 def changed(config: InputConfig, values: Mapping[str, Any]) -> InputConfig:
@@ -161,6 +155,8 @@ def to_mapping(config: InputConfig) -> dict[str, Any]:
                 for g in fields(value)
                 if (part := getattr(value, g.name)) != getattr(inner, g.name) or f"{f.name}.{g.name}" in config.stated
             }
+        elif f.name == "checkpoint_tables":
+            out[f.name] = dict(value)
         elif value is not None or usual is not None:
             out[f.name] = value
     return out
@@ -205,6 +201,8 @@ def _checked(key: str, value: Any, owner: type[Any]) -> Any:
         if "None" in allowed:
             return None
         raise _wrong(key, allowed, value)
+    if key == "checkpoint_tables":
+        return _table_names(key, value)
     if allowed[0].startswith("tuple"):
         return _numbers(key, value)
     if field in ("dtype", "token_ids_dtype"):
@@ -245,6 +243,16 @@ def _number(key: str, item: Any) -> int | float:
     if key == "positions" and not isinstance(item, int):
         raise InspectionFileError(f"positions must hold whole numbers only, not {item!r}")
     return item
+
+
+def _table_names(key: str, value: Any) -> tuple[tuple[str, str], ...]:
+    roles = tuple(Role)
+    if not isinstance(value, dict) or any(role not in roles for role in value):
+        raise InspectionFileError(f"{key} must be an object with the keys {', '.join(roles)}, not {_kind(value)}")
+    for role, name in value.items():
+        if not isinstance(name, str):
+            raise InspectionFileError(f"{key}.{role} must be the name of a tensor, not {_kind(name)}")
+    return tuple(value.items())
 
 
 def _dtype(key: str, value: Any) -> str:

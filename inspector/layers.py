@@ -5,7 +5,7 @@ The only module that imports torch eagerly. It sets nothing global: neither the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import psutil
@@ -106,12 +106,13 @@ class FileTable:
 
 @dataclass(frozen=True)
 class Layers:
-    """The tables of one recipe; None where the recipe has none."""
+    """The tables of one recipe, None where the recipe has none, and the file that stored ones are read from."""
 
     recipe: Recipe
     token: Table | None
     position: Table | None
     segment: Table | None = None
+    file: TensorFile | None = field(default=None, kw_only=True)
 
     @property
     def tables(self) -> tuple[Table | None, ...]:
@@ -162,7 +163,7 @@ def build(
         if part.padding_idx is not None:
             table[part.padding_idx] = 0
         built.append(BuiltTable(_frozen(table, part)))
-    return Layers(recipe, *built)
+    return Layers(recipe, *built, file=file)
 
 
 def rows(layer: nn.Embedding, ids: NDArray[np.int64]) -> Tensor:

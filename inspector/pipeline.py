@@ -8,17 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inspector import batches, checks, id_tensor, sources, tokenizer
+from inspector import batches, checks, id_tensor
 from inspector.checks.arrangement import arrangement
 from inspector.diagnosis import Diagnosis, Severity, Stage, StageShape, Status
 from inspector.facts import Facts
+from inspector.material import read
 from inspector.result import Grid, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.config import InputConfig
-    from inspector.tokenizer import Tokens
+    from inspector.material import Material
+
+
+_GPT2 = 50257  # rows of GPT-2's token table, which is often padded or has a few tokens more
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +36,14 @@ class Request:
     batch: int = 0
 
 
-def tokenize(config: InputConfig) -> Tokens | None:
-    """Return the tokens of the inspection's text; None where it holds no text."""
-    if config.text is None:
-        return None
-    return tokenizer.encode(config.text, config.tokenizer.special_tokens)
-
-
-def run(request: Request, tokens: Tokens | None = None) -> Result:
+def run(request: Request, material: Material | None = None) -> Result:
     """Judge an inspection, stage by stage, the way the data goes.
 
     Args:
         request: what to judge.
-        tokens: the text's tokens, where they were made before (`tokenize`); made here otherwise.
+        material: what the inspection names, where it was read before (`material.read`); read here otherwise.
     """
-    facts = _facts(request, tokens)
+    facts = _facts(request, material or read(request.config))
     found = list(checks.run(Stage.FILE, facts))
     for stage in (Stage.TOKENIZER, Stage.DATA_LOADER):
         if not _any_error(found):
@@ -64,28 +61,39 @@ def run(request: Request, tokens: Tokens | None = None) -> Result:
         diagnoses=tuple(found),
         shapes=tuple(_shapes(facts, found)),
         grid=_grid(facts),
-        tokens=facts.tokens,
+        material=facts.material,
         plan=facts.plan,
         ids=facts.batch,
         targets=_targets(facts) if facts.batch is not None else None,
     )
 
 
-def _facts(request: Request, tokens: Tokens | None) -> Facts:
-    """Take an inspection apart: its tokens, its loader's plan, the batch that would be looked up."""
-    try:
-        config = sources.load(request.config).resolved()
-    except sources.UnreadableFile as e:
-        return Facts(config=request.config.resolved(), unreadable=e)
+def _facts(request: Request, material: Material) -> Facts:
+    """Take an inspection apart: its sizes, its loader's plan, the batch that would be looked up."""
+    config = request.config
+    if material.encoding is not None:
+        config = replace(config, tokenizer=replace(config.tokenizer, encoding=material.encoding))
+    if material.checkpoint is not None:
+        config = material.checkpoint.filled(config)
+        config = _without_default_tokenizer(config, request.config)
+    facts = Facts(config=config.resolved(), material=material, stated=request.config)
     if config.token_ids is not None:
-        return _with_batch(Facts(config, given=id_tensor.tensor(config.token_ids, config.token_ids_dtype)))
-    tokens = tokens or tokenize(config)
-    facts = Facts(config=config, tokens=tokens)
-    if tokens is None or tokens.refused:
+        return _with_batch(replace(facts, given=id_tensor.tensor(config.token_ids, config.token_ids_dtype)))
+    if material.ids is None or (material.tokens is not None and material.tokens.refused):
         return facts
-    plan = batches.plan(len(tokens.ids), config.loader)
+    plan = batches.plan(len(material.ids), config.loader)
     last = max(0, plan.batches - 1) if plan else 0
     return _with_batch(replace(facts, plan=plan, batch_index=min(max(0, request.batch), last)))
+
+
+def _without_default_tokenizer(config: InputConfig, stated: InputConfig) -> InputConfig:
+    """Judge IDs beside a checkpoint by no tokenizer, where none is stated and the table is not GPT-2's own."""
+    known = stated.is_stated("tokenizer") or config.tokenizer.encoding != stated.tokenizer.encoding
+    if known or (stated.token_ids is None and stated.token_ids_file is None):
+        return config
+    rows = config.token_embedding.num_embeddings
+    gpt2 = isinstance(rows, int) and _GPT2 <= rows < _GPT2 + 512
+    return config if gpt2 else replace(config, tokenizer=replace(config.tokenizer, encoding=None))
 
 
 def _any_error(found: Iterable[Diagnosis]) -> bool:
@@ -100,12 +108,12 @@ def _with_batch(facts: Facts) -> Facts:
             return facts
         rows = tuple(tuple(int(i) for i in row) for row in facts.given.rows())
         return replace(facts, batch=rows, columns=shape[1])
-    if facts.plan is None or facts.tokens is None:
+    ids = facts.ids
+    if facts.plan is None or ids is None:
         return facts
     samples = facts.plan.samples_of(facts.batch_index)
-    if not samples:
+    if not samples or not facts.ids_whole:
         return facts
-    ids = facts.tokens.ids
     rows = tuple(tuple(facts.plan.window(ids, s)) for s in samples)
     return replace(facts, batch=rows, columns=facts.plan.max_length)
 
@@ -117,9 +125,10 @@ def _batch_count(facts: Facts) -> int:
 
 
 def _targets(facts: Facts) -> tuple[tuple[int, ...], ...] | None:
-    if facts.plan is None or facts.tokens is None:
+    ids = facts.ids
+    if facts.plan is None or ids is None:
         return None
-    return tuple(tuple(facts.plan.target(facts.tokens.ids, s)) for s in facts.plan.samples_of(facts.batch_index))
+    return tuple(tuple(facts.plan.target(ids, s)) for s in facts.plan.samples_of(facts.batch_index))
 
 
 # ---- the batch to look at ----------------------------------------------------------------------------------------
@@ -131,21 +140,21 @@ def _grid(facts: Facts) -> Grid:
         width = max((len(row) for row in given), default=0)
         samples = list(range(len(given)))
         return Grid(given, (), (None,) * len(given), tuple(samples), len(given), width, facts.batch is not None)
-    plan, tokens = facts.plan, facts.tokens
-    if tokens is None:
+    plan, ids = facts.plan, facts.ids
+    if ids is None:
         return Grid()
     if plan is None:
-        return Grid((tuple(tokens.ids[:64]),), (), (0,), (0,), 1, min(64, len(tokens.ids)))
+        return Grid((tuple(ids[:64]),), (), (0,), (0,), 1, min(64, len(ids)))
     samples = plan.samples_of(facts.batch_index)
     complete = bool(samples)
     if not complete:  # no batch: what there is of one, in the order of the text
         samples = list(range(plan.samples))[: plan.batch_size]
     starts = [sample * plan.stride for sample in samples]
-    rows = [tuple(plan.window(tokens.ids, sample)) for sample in samples]
-    targets = [tuple(plan.target(tokens.ids, sample)) for sample in samples]
+    rows = [tuple(plan.window(ids, sample)) for sample in samples]
+    targets = [tuple(plan.target(ids, sample)) for sample in samples]
     if not complete and len(rows) < plan.batch_size:  # tokens that are too few for a sample
         start = len(samples) * plan.stride
-        if rest := tuple(tokens.ids[start : start + plan.max_length]):
+        if rest := tuple(ids[start : start + plan.max_length]):
             samples, starts, rows = [*samples, len(samples)], [*starts, start], [*rows, rest]
     expected = len(rows) if complete else plan.batch_size
     return Grid(tuple(rows), tuple(targets), tuple(starts), tuple(samples), expected, plan.max_length, complete)
@@ -169,23 +178,26 @@ def _shapes(facts: Facts, found: list[Diagnosis]) -> Iterable[StageShape]:
             return Status.UNUSED
         return Status.OK if reached else Status.BLOCKED
 
-    text_used = facts.given is None
-    tokenizer_ok = tokens is not None and Stage.TOKENIZER not in faulty
-    ids_count = (len(tokens.ids),) if tokens is not None and tokenizer_ok else None
+    if facts.config.checkpoint is not None or Stage.FILE in faulty:
+        yield StageShape(Stage.FILE, None, None, None, status(Stage.FILE, reached=True))
+    loaded = facts.given is None  # the loader cuts the batch; a batch given as it stands goes round it
+    text_used = loaded and facts.material.id_file is None
+    ids_known = facts.ids is not None and Stage.TOKENIZER not in faulty
+    ids_count = (len(facts.ids),) if facts.ids is not None and ids_known else None
     yield StageShape(
         Stage.TOKENIZER,
-        (len(tokens.text),) if tokens is not None else None,
+        (tokens.characters,) if tokens is not None else None,
         None,
-        ids_count,
+        ids_count if text_used else None,
         status(Stage.TOKENIZER, reached=tokens is not None, used=text_used),
     )
     given_shape = facts.given.shape if facts.given is not None else None
     yield StageShape(
         Stage.DATA_LOADER,
-        ids_count if text_used else given_shape,
+        ids_count if loaded else given_shape,
         None,
-        ids_shape if text_used else given_shape,
-        status(Stage.DATA_LOADER, reached=tokenizer_ok or not text_used, used=text_used),
+        ids_shape if loaded else given_shape,
+        status(Stage.DATA_LOADER, reached=ids_known or not loaded, used=loaded),
     )
 
     arranged = arrangement(facts)

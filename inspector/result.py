@@ -7,6 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from inspector.diagnosis import Severity
+from inspector.material import Material
+from inspector.recipe import Recipe
+from inspector.tokenizer import Tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.batches import LoaderPlan
     from inspector.config import InputConfig
     from inspector.diagnosis import Diagnosis, StageShape
-    from inspector.tokenizer import Tokens
+    from inspector.files.tensors import TensorFile
     from inspector.trace import Trace
 
 
@@ -49,7 +52,7 @@ class Result:
         diagnoses: what was found, in the way of the data.
         shapes: what goes in and comes out, stage by stage.
         grid: the batch to look at.
-        tokens: the text and its IDs; None for IDs given as a batch.
+        material: what was read from outside the inspection.
         plan: the loader's plan; None where it plays no part or makes none.
         ids: the (B, T) IDs that are looked up; None where a fault forbids it.
     """
@@ -60,10 +63,28 @@ class Result:
     diagnoses: tuple[Diagnosis, ...]
     shapes: tuple[StageShape, ...]
     grid: Grid
-    tokens: Tokens | None = None
+    material: Material = field(default_factory=Material)
     plan: LoaderPlan | None = None
     ids: tuple[tuple[int, ...], ...] | None = field(default=None, repr=False)
     targets: tuple[tuple[int, ...], ...] | None = field(default=None, repr=False)
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """A text and its IDs; None for a large file's, and for IDs that come from elsewhere."""
+        tokens = self.material.tokens
+        return tokens if isinstance(tokens, Tokens) else None
+
+    @property
+    def file(self) -> TensorFile | None:
+        """The file that stored rows are read from."""
+        checkpoint = self.material.checkpoint
+        return None if checkpoint is None else checkpoint.opened.file
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """Where the layers' rows come from."""
+        checkpoint = self.material.checkpoint
+        return Recipe.of(self.config, checkpoint.stored if checkpoint is not None else None)
 
     @property
     def ok(self) -> bool:
@@ -86,10 +107,11 @@ class Result:
 
         Raises:
             NotEnoughMemory: the layers do not fit.
+            FileTrouble: the checkpoint was changed or taken away.
         """
-        from inspector import layers, recipe, trace
+        from inspector import layers, trace
 
-        return trace.of(self, layers.build(recipe.Recipe.of(self.config)))
+        return trace.of(self, layers.build(self.recipe, file=self.file))
 
     @property
     def token_rows(self) -> NDArray[Any] | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import tiktoken
 
+    from inspector.files.vocabulary import VocabularyFile
+
 # Sizes (largest ID + 1) of tiktoken's encodings: IDs can be judged against an encoding that is not on this machine.
 ENCODING_SIZES = {
     "gpt2": 50257,
@@ -42,7 +44,8 @@ class Tokens:
     """A text and its token IDs.
 
     `text` is what was encoded: lone surrogates, `replaced` of them, have become U+FFFD. `special_count` is how often
-    the text of a special token occurs in it; `refused` says that there are no IDs because of that.
+    the text of a special token occurs in it; `refused` says that there are no IDs because of that. `vocabulary` is the
+    tokenizer's, None for GPT-2's; `special` says whether it took special tokens' text for these tokens.
     """
 
     text: str
@@ -50,6 +53,13 @@ class Tokens:
     replaced: int = 0
     special_count: int = 0
     refused: bool = False
+    vocabulary: VocabularyFile | None = None
+    special: bool = False
+
+    @property
+    def characters(self) -> int:
+        """How many characters the text has."""
+        return len(self.text)
 
     @cached_property
     def max_id(self) -> int:
@@ -58,8 +68,15 @@ class Tokens:
 
     @cached_property
     def _byte_ends(self) -> list[int]:
+        if self.vocabulary is not None:
+            return list(accumulate(len(self.vocabulary.token_bytes(i) or b"") for i in self.ids))
         vocabulary = gpt2().token_bytes
         return list(accumulate(len(vocabulary[i]) for i in self.ids))
+
+    @cached_property
+    def _spans(self) -> Sequence[tuple[int, int]] | None:
+        """The characters of each token, where its bytes do not tell: a tokenizer may change the text it takes."""
+        return self.vocabulary.spans(self.text, special=self.special) if self.vocabulary is not None else None
 
     @cached_property
     def _utf8(self) -> bytes:
@@ -67,14 +84,18 @@ class Tokens:
 
     def prepare_spans(self) -> None:
         """Do the work that `span` and `token_at` need, so that they answer at once afterwards."""
-        self._byte_ends  # noqa: B018
-        self._utf8  # noqa: B018
+        if self._spans is None:
+            self._byte_ends  # noqa: B018
+            self._utf8  # noqa: B018
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """Return the characters (start, end) that hold the tokens `first` to `last` - 1.
 
         A character that is split among tokens belongs to each of them.
         """
+        if self._spans is not None:
+            inside = self._spans[first:last]
+            return (inside[0][0], inside[-1][1]) if inside else (len(self.text), len(self.text))
         ends = self._byte_ends
         if first >= len(ends) or last <= first:
             return len(self.text), len(self.text)
@@ -85,6 +106,8 @@ class Tokens:
         """Return the index of the first token that holds a character of the text."""
         if not 0 <= character < len(self.text):
             return None
+        if self._spans is not None:
+            return next((n for n, (start, end) in enumerate(self._spans) if start <= character < end), None)
         byte = len(self.text[:character].encode())
         return bisect_right(self._byte_ends, byte)
 
@@ -170,11 +193,29 @@ def gpt2() -> Gpt2Tokenizer:
     return Gpt2Tokenizer()
 
 
-def encode(text: str, special_tokens: str) -> Tokens:
-    """Encode any text a person can paste.
+_OPENED: dict[str, VocabularyFile] = {}
+
+
+def use(encoding: str) -> None:
+    """Open a tokenizer other than GPT-2's, by name or by the path of its file; it stays open under this name.
+
+    Raises:
+        FileTrouble: it cannot be used.
+    """
+    if encoding not in _OPENED:
+        from inspector.files.tokenizer_files import open_tokenizer
+
+        _OPENED[encoding] = open_tokenizer(encoding)
+
+
+def encode(text: str, special_tokens: str, encoding: str | None = "gpt2") -> Tokens:
+    """Encode any text a person can paste, with GPT-2's tokenizer or one that is in use.
 
     With `special_tokens` "refuse" and a special token's text inside, there are no IDs.
     Lone surrogates are replaced as tiktoken replaces them: by way of UTF-16, which also joins a pair.
+
+    Raises:
+        FileTrouble: the tokenizer has no IDs for the text.
     """
     sound, replaced = text, 0
     try:
@@ -182,25 +223,46 @@ def encode(text: str, special_tokens: str) -> Tokens:
     except UnicodeEncodeError:
         sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         replaced = sound.count("\ufffd") - text.count("\ufffd")
-    special_count = sound.count(SPECIAL_TOKEN)
+    vocabulary = None if encoding in AVAILABLE else _OPENED[str(encoding)]
+    names = (SPECIAL_TOKEN,) if vocabulary is None else tuple(vocabulary.special)
+    special_count = sum(sound.count(name) for name in names)
+    special = special_tokens == "special"
     if special_count and special_tokens == "refuse":
-        return Tokens(sound, [], replaced, special_count, refused=True)
-    ids = gpt2().encode(sound, special=special_tokens == "special") if sound else []
-    return Tokens(sound, ids, replaced, special_count)
+        return Tokens(sound, [], replaced, special_count, refused=True, vocabulary=vocabulary)
+    if not sound:
+        ids = []
+    elif vocabulary is None:
+        ids = gpt2().encode(sound, special=special)
+    else:
+        ids = _encoded(vocabulary, sound, special=special)
+    return Tokens(sound, ids, replaced, special_count, vocabulary=vocabulary, special=special)
+
+
+def _encoded(vocabulary: VocabularyFile, text: str, *, special: bool) -> list[int]:
+    from inspector.files.tensors import FileTrouble, Trouble
+    from inspector.files.vocabulary import CannotEncode
+
+    try:
+        return vocabulary.encode(text, special=special)
+    except CannotEncode as error:
+        help_ = "use the tokenizer that this text was made for, or give the IDs themselves"
+        raise FileTrouble(Trouble.NOT_RECOGNISED, vocabulary.name, str(error), help_) from error
 
 
 def known_size(encoding: str | None, n_vocab: int | None) -> int | None:
     """Return how many tokens the stated tokenizer has; None when nobody knows."""
-    if n_vocab is not None:
+    if n_vocab is not None or encoding is None:
         return n_vocab
-    return ENCODING_SIZES.get(encoding) if encoding else None
+    opened = _OPENED.get(encoding)
+    return ENCODING_SIZES.get(encoding) if opened is None else opened.n_vocab
 
 
 def token_bytes(encoding: str | None, token_id: int) -> bytes | None:
     """Return a token's bytes, or None where the encoding is not at hand or has no such ID."""
     if encoding in AVAILABLE and 0 <= token_id < Gpt2Tokenizer.n_vocab:
         return gpt2().token_bytes[token_id]
-    return None
+    opened = _OPENED.get(encoding) if encoding is not None else None
+    return None if opened is None or token_id < 0 else opened.token_bytes(token_id)
 
 
 def quoted(encoding: str | None, token_id: int) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 # Importing a module registers its faults.
 from inspector.checks import (  # noqa: F401
+    checkpoints,
     files,
     id_dtypes,
     id_shapes,
@@ -20,6 +21,7 @@ from inspector.checks import (  # noqa: F401
     position_table,
     segments,
     sizes,
+    stored,
     text,
     token_table,
     vocabulary,

@@ -44,7 +44,7 @@ def loader_argument_invalid(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         starts = list(range(0, 33 - max_length, max_length))     # windows side by side: every token is read once
         print(stride, len(starts))
     """
-    if facts.tokens is None:
+    if facts.given is not None:
         return
     loader = facts.config.loader
     for name in batches.loader_faults(loader):
@@ -97,9 +97,9 @@ def no_sample(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
                 fields=["token_ids"],
             )
         return
-    if facts.tokens is None or facts.plan is None or facts.plan.samples:
+    if facts.ids is None or facts.plan is None or facts.plan.samples:
         return
-    count, length = len(facts.tokens.ids), facts.plan.max_length
+    count, length = len(facts.ids), facts.plan.max_length
     shorter = count - 1
     fix: dict[str, int | bool] | None = None
     if shorter >= 1:  # leaves one sample, which must also make a batch
@@ -146,7 +146,7 @@ def no_batch(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         print(len(DataLoader(samples, batch_size=8, drop_last=False)))   # 1, of three samples
     """
     plan = facts.plan
-    if facts.tokens is None or plan is None or not plan.samples or plan.batches:
+    if facts.ids is None or plan is None or not plan.samples or plan.batches:
         return
     yield kind.diagnosis(
         f"{words.count(plan.samples, 'sample')} make{'s' if plan.samples == 1 else ''} no batch of {plan.batch_size}, "

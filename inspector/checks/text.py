@@ -146,5 +146,5 @@ def text_empty(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         if not text.strip():
             print("nothing to tokenise: look at where the text is read")
     """
-    if facts.tokens is not None and not facts.tokens.text:
+    if facts.tokens is not None and not facts.tokens.characters:
         yield kind.diagnosis("the text is empty, so there are no token IDs", "type or paste a text", fields=["text"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QUndoCommand
 from PySide6.QtWidgets import QMenu, QWidget
 
-from inspector import checks, resources, sources
+from inspector import checks, material, resources
 from inspector.report import STAGE_NAMES
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def example(kind: Fault) -> InputConfig:
 
     config = inspection_file.from_mapping(_found(kind.example))
     if all(getattr(config, name) is None for name in inspection_file.SOURCES):
-        return sources.load(config)
+        return replace(config, text=resources.text(material.SAMPLE).strip())
     return config
 
 

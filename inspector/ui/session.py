@@ -10,7 +10,7 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from inspector import pipeline, tokenizer, torch_start
 from inspector.diagnosis import Cell
-from inspector.recipe import Recipe
+from inspector.material import inputs, read
 from inspector.ui.jobs import Job, Lane
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from inspector.config import InputConfig
     from inspector.diagnosis import Diagnosis
     from inspector.layers import Layers
+    from inspector.material import Material
     from inspector.result import Result
-    from inspector.tokenizer import Tokens
     from inspector.trace import Trace
 
 # Up to here (measured: some 2 ms) a text is encoded at once; beyond it in the background.
@@ -71,7 +71,7 @@ class Session(QObject):
         super().__init__(parent)
         self._config = config
         self._batch = 0
-        self._tokens: Tokens | None = None
+        self._material: Material | None = None
         self._result: Result | None = None
         self._layers: Layers | None = None
         self._rows = Rows(reason="Loading torch …")
@@ -248,6 +248,7 @@ class Session(QObject):
         self.blockSignals(True)
         for lane in (self._reading, self._building, self._tracing):
             lane.close()
+        torch_start.wait()
 
     # ---- text to verdict -----------------------------------------------------------------------------------------
 
@@ -255,41 +256,41 @@ class Session(QObject):
         before, self._config = self._config, config
         self.set_notice("")
         self.config_changed.emit(config)
-        if (config.text, config.tokenizer) != (before.text, before.tokenizer):
-            self._tokens = None
+        if inputs(config) != inputs(before):
+            self._material = None
         self._judge()
 
     def _judge(self) -> None:
         """Judge what is stated: at once where that is quick, otherwise in the background."""
-        config, batch, tokens = self._config, self._batch, self._tokens
-        quick = tokens is not None or config.text is None or len(config.text) <= AT_ONCE_CHARACTERS
+        config, batch, material = self._config, self._batch, self._material
+        quick = material is not None or _reads_at_once(config)
         quick = quick and self._vocabulary_ready and (self._torch_ready or not config.loader.shuffle)
         if quick:
             self._reading.cancel()
-            self._show(*_read(config, batch, tokens))
+            self._show(*_read(config, batch, material))
         else:
 
-            def work(_: Job) -> tuple[InputConfig, Tokens | None, Result]:
+            def work(_: Job) -> tuple[InputConfig, Material, Result]:
                 if not self._vocabulary_ready:
                     tokenizer.import_libraries()  # first: beside torch's they would wait, the interpreter in hand
                     torch_start.preload()
-                return config, *_read(config, batch, tokens)
+                return config, *_read(config, batch, material)
 
             self._reading.submit(work)
 
     @Slot(object)
-    def _on_read(self, outcome: tuple[InputConfig, Tokens | None, Result]) -> None:
-        config, tokens, result = outcome
+    def _on_read(self, outcome: tuple[InputConfig, Material, Result]) -> None:
+        config, material, result = outcome
         self._vocabulary_ready = True
         if config == self._config:
-            self._show(tokens, result)
+            self._show(material, result)
 
     @Slot(object)
     def _on_read_failed(self, error: object) -> None:
         self.set_notice(str(error))
 
-    def _show(self, tokens: Tokens | None, result: Result) -> None:
-        self._tokens, self._result, self._batch = tokens, result, result.batch
+    def _show(self, material: Material, result: Result) -> None:
+        self._material, self._result, self._batch = material, result, result.batch
         cell = self._nearest(self._cell or Cell(0, 0))
         cell_moved, self._cell = cell != self._cell, cell
         again = [d for d in result.diagnoses if self._diagnosis and d.code == self._diagnosis.code]
@@ -309,8 +310,8 @@ class Session(QObject):
         """Look up the shown batch in its layers, or begin to build them where the arguments changed."""
         if self._result is None:
             return
-        recipe = Recipe.of(self._result.config)
-        if self._layers is None or self._layers.recipe != recipe:
+        known = self._layers
+        if known is None or known.recipe != self._result.recipe or known.file is not self._result.file:
             self._layers = None
             reason = "Building the layers …" if self._torch_ready else "Loading torch …"
             self._rows = Rows(reason=reason, cancellable=self._torch_ready)
@@ -328,13 +329,13 @@ class Session(QObject):
     def _build(self) -> None:
         if self._result is None:
             return
-        recipe = Recipe.of(self._result.config)
+        recipe, file = self._result.recipe, self._result.file
 
         def work(job: Job) -> Layers:
             torch_start.finish()  # takes a second the first time
             from inspector import layers
 
-            return layers.build(recipe, job.progress, job.cancelled)
+            return layers.build(recipe, job.progress, job.cancelled, file)
 
         self._building.submit(work)
 
@@ -367,7 +368,7 @@ class Session(QObject):
 
             return result, trace.of(result, layers)
 
-        if cells * max(widths, default=0) <= AT_ONCE_VALUES:
+        if layers.file is None and cells * max(widths, default=0) <= AT_ONCE_VALUES:
             self._tracing.cancel()
             self._rows = Rows(trace=work()[1])
         else:
@@ -413,12 +414,21 @@ class Session(QObject):
 _NO_SOURCE: dict[str, Any] = {"text": None, "text_file": None, "token_ids": None, "token_ids_file": None}
 
 
-def _read(config: InputConfig, batch: int, tokens: Tokens | None) -> tuple[Tokens | None, Result]:
-    if tokens is None:
-        tokens = pipeline.tokenize(config)
-        if tokens is not None:
-            tokens.prepare_spans()
-    return tokens, pipeline.run(pipeline.Request(config, batch), tokens)
+def _reads_at_once(config: InputConfig) -> bool:
+    """Return whether all that an inspection reads is read within a moment."""
+    if config.checkpoint or config.text_file or config.token_ids_file:
+        return False
+    return config.text is None or len(config.text) <= AT_ONCE_CHARACTERS
+
+
+def _read(config: InputConfig, batch: int, material: Material | None) -> tuple[Material, Result]:
+    if material is None:
+        material = read(config)
+        if isinstance(material.tokens, tokenizer.Tokens):
+            material.tokens.prepare_spans()
+        elif config.tokenizer.encoding in tokenizer.AVAILABLE:
+            tokenizer.gpt2().token_bytes  # noqa: B018 - the grid's first painting asks for them
+    return material, pipeline.run(pipeline.Request(config, batch), material)
 
 
 class _Change(QUndoCommand):

@@ -61,6 +61,9 @@ def token_spans(tokens: Tokens, runs: Iterable[tuple[int, int]]) -> Iterator[Spa
 
     A long text is decoded once a run, not once a token.
     """
+    if tokens.vocabulary is not None:  # its bytes may not be the text's
+        yield from (Span(index, *tokens.span(index, index + 1)) for run in runs for index in range(*run))
+        return
     vocabulary = tokenizer.gpt2().token_bytes
     for first, last in runs:
         start, end = tokens.span(first, last)
@@ -79,38 +82,41 @@ def _bytes_cut_off(data: bytes, first_token: bytes) -> int:
     return next((i for i in range(4) if data.startswith(first_token, i)), 0)
 
 
-def batch_marks(
-    editor: TextEditor, first: int, result: Result, colors: Colors
-) -> list[tuple[int | None, QTextEdit.ExtraSelection]]:
+class BatchMarks(NamedTuple):
+    """The marks of a batch: what mutes the text around it, and a wash for each token, or for runs of them (None)."""
+
+    muted: list[QTextEdit.ExtraSelection]
+    washes: list[tuple[int | None, QTextEdit.ExtraSelection]]
+
+
+def batch_marks(editor: TextEditor, first: int, result: Result, colors: Colors) -> BatchMarks:
     """Return the marks of the batch for an editor that shows the text from the character `first` on.
 
-    The batch's tokens are washed in turns, text outside the batch is muted. Each mark comes with the token it is of,
-    None where it is of more or of none.
+    Text outside the batch is muted, its tokens are washed in turns.
     """
     tokens = result.tokens
     assert tokens is not None
     runs = batch_runs(result.grid)
     if len(runs) > MOST_MARKS:
-        return []
+        return BatchMarks([], [])
     last = first + len(editor.text)
-    made: list[tuple[int | None, QTextEdit.ExtraSelection]] = []
 
-    def mark(token: int | None, start: int, end: int, look: QTextCharFormat) -> None:
+    def marks(start: int, end: int, look: QTextCharFormat) -> list[QTextEdit.ExtraSelection]:
         start, end = max(start, first), min(end, last)
-        if start < end:
-            made.append((token, _selection(editor, start - first, end - first, look)))
+        return [_selection(editor, start - first, end - first, look)] if start < end else []
 
     spans = run_spans(tokens, runs)
     muted, washes = _muted(colors), (_wash(colors.token_wash), _wash(colors.position_wash))
-    for before, after in zip([first, *(s.end for s in spans)], [*(s.start for s in spans), last], strict=True):
-        mark(None, before, after, muted)
-    if sum(b - a for a, b in runs) <= MOST_MARKS:
-        for span in token_spans(tokens, runs):
-            mark(span.token, span.start, span.end, washes[span.token % 2])
-    else:
-        for span in spans:
-            mark(None, span.start, span.end, washes[span.token % 2])
-    return made
+    around = zip([first, *(s.end for s in spans)], [*(s.start for s in spans), last], strict=True)
+    each = sum(b - a for a, b in runs) <= MOST_MARKS
+    return BatchMarks(
+        [mark for start, end in around for mark in marks(start, end, muted)],
+        [
+            (span.token if each else None, mark)
+            for span in (token_spans(tokens, runs) if each else spans)
+            for mark in marks(span.start, span.end, washes[span.token % 2])
+        ],
+    )
 
 
 def chosen_mark(
