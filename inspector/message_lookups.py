@@ -36,7 +36,7 @@ _ON_A_GPU = (
 )
 
 _LINES_OF_A_SNIPPET = 40  # of a text that is no whole traceback
-_FRAME_LINE = re.compile(r"^[ \t]{1,20}File \"[^\"\n]{1,500}\", line \d{1,9}", re.MULTILINE)
+_FRAME_LINE = re.compile(r"^[ \t]{0,20}File \"[^\"\n]{1,500}\", line \d{1,9}", re.MULTILINE)
 _NOTEBOOK_ARROW = re.compile(r"^-{1,9}> {1,9}\d{1,9} (.{1,400})$", re.MULTILINE)
 _UNDERLINE = re.compile(r"^ {1,400}[~^][~^ ]{0,400}$")
 _CALLED = re.compile(r"([A-Za-z_]\w{0,60})(?:\.weight)?[(\[]")

@@ -99,9 +99,11 @@ def test_a_line_with_both_tables_names_neither():
     text = (
         'File "m.py", line 3, in forward\n    x = self.wte(i) + self.wpe(p)\nIndexError: index out of range in self\n'
     )
-    reading = the_one(text)
-    assert codes(reading) == LOOKUP
-    assert "traceback" not in reading.candidates[0].when
+    outer = '  File "train.py", line 9, in <module>\n    y = pos_emb_of(model)\n'
+    for traceback_ in (text, outer + text):
+        reading = the_one(traceback_)
+        assert codes(reading) == LOOKUP
+        assert "traceback" not in reading.candidates[0].when
 
 
 def test_a_notebook_s_arrow_points_at_the_line():
