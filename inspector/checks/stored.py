@@ -149,7 +149,7 @@ def prefix_removed(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     torch="no error with the loader it was made for",
     example={
         "token_ids": [[1, 2, 3]],
-        "checkpoint": f"{_EXAMPLES}quantised.safetensors",
+        "checkpoint": f"{_EXAMPLES}quantised",
         "tokenizer": {"encoding": None},
         "embedding_dim": None,
         "position_embedding": None,

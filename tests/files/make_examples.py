@@ -42,7 +42,10 @@ def main() -> None:
         "model.embed_tokens.scales": torch.full((8, 1), 0.25, dtype=torch.bfloat16),
         "model.embed_tokens.biases": torch.full((8, 1), -2.0, dtype=torch.bfloat16),
     }
-    save_file(quantised, FOLDER / "quantised.safetensors")
+    folder = FOLDER / "quantised"
+    folder.mkdir(exist_ok=True)
+    save_file(quantised, folder / "model.safetensors")
+    (folder / "config.json").write_text('{"quantization": {"group_size": 32, "bits": 4}}\n')
     whole = (FOLDER / "tables.safetensors").read_bytes()
     (FOLDER / "truncated.safetensors").write_bytes(whole[:-100])
     (FOLDER / "pointer.safetensors").write_text(POINTER.format("0" * 64))
