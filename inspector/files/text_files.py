@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import time
+import weakref
 from array import array
 from bisect import bisect_right
 from dataclasses import asdict, dataclass
@@ -84,6 +85,8 @@ class TextStore:
                 self._store = new_store()
             except OSError as error:
                 raise self._no_room(error) from error
+        # A text that is only looked at once, by the command or from a notebook, is closed by nobody.
+        self._let_go = weakref.finalize(self, self._store.close)
 
     # ---- what is known -----------------------------------------------------------------------------------------------
 
@@ -255,7 +258,7 @@ class TextStore:
 
     def close(self) -> None:
         """Let go of the IDs; unfinished ones are removed. No thread may be encoding any more."""
-        self._store.close()
+        self._let_go()
 
 
 def open_text(path: Path, special_tokens: str) -> TextStore:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import hashlib
 import os
 import random
@@ -18,7 +19,7 @@ import tiktoken
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector import sources, tokenizer
+from inspector import tokenizer
 from inspector.files import text_cache, text_files, text_pieces
 from inspector.files.source import Source
 from inspector.files.tensors import FileTrouble, Trouble
@@ -90,8 +91,9 @@ TEXTS = st.lists(st.sampled_from(PARTS) | st.binary(max_size=3) | st.text(max_si
 def test_ids_of_pieces_are_those_of_the_whole(
     tmp_path: Path, parts: list[bytes], size: int, special_tokens: str
 ) -> None:
-    path = written(tmp_path / "text.txt", b"".join(parts))
-    whole = tokenizer.encode(sources.read_text(str(path)), special_tokens)
+    content = b"".join(parts)
+    path = written(tmp_path / "text.txt", content)
+    whole = tokenizer.encode(content.decode("utf-8", "surrogateescape"), special_tokens)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "piece_at", lambda source, offset: piece_at(source, offset, size))
         patch.setattr(text_cache, "MOST_KEPT", 0)
@@ -148,6 +150,16 @@ def test_most_texts_have_places_to_cut(tmp_path: Path, text: str) -> None:
 def test_a_piece_grows_until_it_can_be_cut(tmp_path: Path) -> None:
     path = written(tmp_path / "text.txt", b"a" * 1000 + b" b" + b" " * 1000 + b"c d")
     assert [len(p) for p in pieces(path, 100)] == [1002, 1003]
+
+
+@pytest.mark.parametrize(("before", "behind"), [("a", " b"), ("好", "。"), ("a", "1"), ("é", " ")])
+def test_the_only_place_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, behind: str) -> None:
+    monkeypatch.setattr(text_pieces, "_FIRST_LOOK", 8)
+    monkeypatch.setattr(text_pieces, "_NEXT_LOOKS", 16)
+    for place in range(1, 40):
+        content = before.encode() * place
+        path = written(tmp_path / "text.txt", content + behind.encode() + "é".encode() * 60)
+        assert pieces(path, len(content) + 50)[0] == content
 
 
 def test_what_cannot_be_cut_is_hardly_a_text(tmp_path: Path, opened: Callable[..., TextStore]) -> None:
@@ -239,8 +251,9 @@ def test_ids_are_indexed_as_a_list_is(tmp_path: Path, index: int | slice) -> Non
 def test_refused(tmp_path: Path, opened: Callable[..., TextStore]) -> None:
     text = PROSE * 4000 + SPECIAL_TOKEN + PROSE * 4000 + SPECIAL_TOKEN
     path = written(tmp_path / "text.txt", text.encode())
-    for _ in range(2):  # encoded, then kept
+    for before in (False, True):  # encoded, then kept
         store = opened(path, "refuse")
+        assert store.complete == before
         store.encode()
         assert (store.refused, store.special_count, store.count, list(store.ids)) == (True, 2, 0, [])
         assert (store.complete, store.characters) == (True, len(text))
@@ -319,6 +332,17 @@ def test_an_unfinished_store_goes_with_its_text(tmp_path: Path) -> None:
     assert kept() == []
 
 
+def in_use() -> None:
+    assert [p.suffix for p in kept()] == [".part"]
+
+
+def test_a_text_that_nobody_closes_leaves_nothing(tmp_path: Path) -> None:
+    answers = iter([False, True])
+    open_text(long_text(tmp_path / "text.txt", 1), "plain").encode(cancelled=lambda: next(answers), first=in_use)
+    gc.collect()
+    assert kept() == []
+
+
 def test_the_oldest_stores_are_removed(
     tmp_path: Path, opened: Callable[..., TextStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,6 +357,9 @@ def test_the_oldest_stores_are_removed(
             assert opened(paths[1]).complete  # which makes it the newest
         opened(path).encode()
     assert [opened(path).complete for path in paths] == [False, True, False, True]
+    monkeypatch.setattr(text_cache, "MOST_KEPT", 0)
+    opened(paths[0]).encode()  # the newest stays, be it larger than all that may be kept
+    assert [opened(path).complete for path in paths] == [True, False, False, False]
 
 
 def test_what_a_crash_left_is_removed(tmp_path: Path, opened: Callable[..., TextStore]) -> None:
@@ -387,7 +414,7 @@ def test_text_around_a_token(
     monkeypatch.setattr(text_files, "piece_at", lambda source, offset: piece_at(source, offset, 256))
     store = opened(written(tmp_path / "text.txt", content), "special")
     store.encode()
-    whole = tokenizer.encode(sources.read_text(str(store.path)), "special")
+    whole = tokenizer.encode(content.decode("utf-8", "surrogateescape"), "special")
     for index in range(0, store.count, 7):
         for characters in (0, 1, 30, 500):
             found = store.text_around(index, characters)
