@@ -70,7 +70,7 @@ KINDS = [
     for kind in checks.FAULTS
     if kind.code == "F601" or (kind.code[0] not in "FMX" and kind.name != "rows-not-finite")
 ]
-many = settings(max_examples=3000, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 
 
 def name_of(kind: Fault) -> str:

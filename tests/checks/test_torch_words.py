@@ -50,7 +50,7 @@ def test_the_words_of_an_example(kind: Fault) -> None:
     assert kind.name in SAID_ELSEWHERE or agrees(kind.torch, said), (kind.torch, said)
 
 
-@settings(max_examples=3000, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**64 - 1))
 def test_the_words_of_a_single_fault(seed: int) -> None:
     made = inspection(seed, changes=2)
