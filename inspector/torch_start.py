@@ -29,12 +29,17 @@ def preload() -> None:
         _preloading.start()
 
 
+def wait() -> None:
+    """Wait until no library is being loaded: a process that ends in the midst of it is aborted."""
+    if _preloading is not None:
+        _preloading.join()
+
+
 def finish() -> None:
     """Import torch, in whatever thread, and keep the garbage collector out of it."""
     if "torch" in sys.modules:
         return
-    if _preloading is not None:
-        _preloading.join()  # a thread that loads a library beside it waits with the interpreter in hand
+    wait()  # a thread that loads a library beside it waits with the interpreter in hand
     collects = gc.isenabled()
     gc.disable()
     try:

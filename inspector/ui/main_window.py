@@ -86,8 +86,9 @@ class MainWindow(QMainWindow):
         column.addWidget(self.rows_panel, 1)
         self._left.addWidget(self.text_panel)
         self._left.addWidget(self.batch_panel)
-        self._left.setSizes([175, 540])
-        self._left.setStretchFactor(1, 1)
+        self._left.setSizes([193, 522])
+        self._left.setStretchFactor(0, 1)  # a short window takes from both: the batch is to stay whole
+        self._left.setStretchFactor(1, 2)
         self._columns.addWidget(self._left)
         self._columns.addWidget(right)
         self._columns.setSizes([570, 805])

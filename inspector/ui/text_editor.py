@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 from inspector.ui.text_units import characters_before, displayed, unit_count, units_before
 
 _BOLD = 0.6  # pixels beside
-LARGER = 1.5  # points than the window's labels: a text is read, not glanced at
+LARGER = 1.0  # point than the window's labels: a text is read, not glanced at
 
 
 class Edit(NamedTuple):
