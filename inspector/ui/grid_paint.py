@@ -139,6 +139,10 @@ class QuietHeader(QHeaderView):
         painter.fillRect(event.rect(), colors.panel)
         horizontal = self.orientation() is Qt.Orientation.Horizontal
         length = self.viewport().width() if horizontal else self.viewport().height()
+        changed = event.rect()
+        changed_first, changed_last = (
+            (changed.left(), changed.right()) if horizontal else (changed.top(), changed.bottom())
+        )
         first, last = self.logicalIndexAt(0), self.logicalIndexAt(length - 1)
         view = self.parent()
         assert isinstance(view, QTableView)
@@ -146,6 +150,8 @@ class QuietHeader(QHeaderView):
         chosen = current.column() if horizontal else current.row()
         for section in range(max(0, first), (self.count() - 1 if last < 0 else last) + 1):
             start, size = self.sectionViewportPosition(section), self.sectionSize(section)
+            if start > changed_last or start + size < changed_first:
+                continue
             painter.setPen(colors.text if section == chosen else colors.muted)
             if horizontal:
                 words = self._words(section)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtGui import QColor, QTextCharFormat
+from PySide6.QtGui import QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QTextEdit
 
 from inspector import tokenizer
+from inspector.ui.washed_editor import Wash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,10 +84,10 @@ def _bytes_cut_off(data: bytes, first_token: bytes) -> int:
 
 
 class BatchMarks(NamedTuple):
-    """The marks of a batch: what mutes the text around it, and a wash for each token, or for runs of them (None)."""
+    """The marks of a batch: what mutes the text around it, and a wash behind each token or each run of them."""
 
     muted: list[QTextEdit.ExtraSelection]
-    washes: list[tuple[int | None, QTextEdit.ExtraSelection]]
+    washes: list[Wash]
 
 
 def batch_marks(editor: TextEditor, first: int, result: Result, colors: Colors) -> BatchMarks:
@@ -101,21 +102,19 @@ def batch_marks(editor: TextEditor, first: int, result: Result, colors: Colors) 
         return BatchMarks([], [])
     last = first + len(editor.text)
 
-    def marks(start: int, end: int, look: QTextCharFormat) -> list[QTextEdit.ExtraSelection]:
-        start, end = max(start, first), min(end, last)
-        return [_selection(editor, start - first, end - first, look)] if start < end else []
+    def shown(spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, QTextCursor]]:
+        for token, start, end in spans:
+            start, end = max(start, first), min(end, last)
+            if start < end:
+                yield token, editor.selecting(start - first, end - first)
 
-    spans = run_spans(tokens, runs)
-    muted, washes = _muted(colors), (_wash(colors.token_wash), _wash(colors.position_wash))
-    around = zip([first, *(s.end for s in spans)], [*(s.start for s in spans), last], strict=True)
-    each = sum(b - a for a, b in runs) <= MOST_MARKS
+    whole = run_spans(tokens, runs)
+    each = token_spans(tokens, runs) if sum(b - a for a, b in runs) <= MOST_MARKS else whole
+    around = zip(repeat(0), [first, *(s.end for s in whole)], [*(s.start for s in whole), last])
+    muted, colors_in_turns = _muted(colors), (colors.token_wash, colors.position_wash)
     return BatchMarks(
-        [mark for start, end in around for mark in marks(start, end, muted)],
-        [
-            (span.token if each else None, mark)
-            for span in (token_spans(tokens, runs) if each else spans)
-            for mark in marks(span.start, span.end, washes[span.token % 2])
-        ],
+        [_mark(cursor, muted) for _, cursor in shown(around)],
+        [Wash(cursor, colors_in_turns[token % 2]) for token, cursor in shown(each)],
     )
 
 
@@ -126,20 +125,14 @@ def chosen_mark(
     assert result.tokens is not None
     start, end = result.tokens.span(token, token + 1)
     start, end = max(start, first), min(end, first + len(editor.text))
-    return [_selection(editor, start - first, end - first, _chosen(colors))] if start < end else []
+    return [_mark(editor.selecting(start - first, end - first), _chosen(colors))] if start < end else []
 
 
-def _selection(editor: TextEditor, start: int, end: int, look: QTextCharFormat) -> QTextEdit.ExtraSelection:
-    selection = QTextEdit.ExtraSelection()
-    selection.cursor = editor.selecting(start, end)
-    selection.format = look
-    return selection
-
-
-def _wash(color: QColor) -> QTextCharFormat:
-    look = QTextCharFormat()
-    look.setBackground(color)
-    return look
+def _mark(cursor: QTextCursor, look: QTextCharFormat) -> QTextEdit.ExtraSelection:
+    mark = QTextEdit.ExtraSelection()
+    mark.cursor = cursor
+    mark.format = look
+    return mark
 
 
 def _muted(colors: Colors) -> QTextCharFormat:

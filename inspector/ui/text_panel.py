@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QUndoCommand, QUndoStack
-from PySide6.QtWidgets import QPushButton, QStackedWidget, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.ui import theme
 from inspector.ui.panel import Muted, Panel
-from inspector.ui.text_editor import Edit, TextEditor
-from inspector.ui.text_marks import batch_marks, chosen_mark, chosen_token
+from inspector.ui.text_editor import Edit
+from inspector.ui.text_marks import BatchMarks, batch_marks, chosen_mark, chosen_token
+from inspector.ui.washed_editor import WashedEditor
 
 if TYPE_CHECKING:
     from inspector.config import InputConfig
@@ -43,11 +44,11 @@ class TextPanel(Panel):
         self._edit: tuple[Edit, bool] | None = None  # what the session is being told; whether the editor has it already
         self._awaiting = False  # whether the verdict on such an edit is still to come
         self._choosing = False  # whether a token is being chosen here
-        self._batch_marks: list[tuple[int | None, QTextEdit.ExtraSelection]] | None = None  # None: to be made anew
+        self._batch_marks: BatchMarks | None = None  # None: to be made anew
         self._seen: int | None = None  # the chosen token that was brought into view last
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(_UNDO_LIMIT)
-        self.editor = TextEditor()
+        self.editor = WashedEditor()
         self.editor.setAccessibleName("Text")
         self.editor.setAccessibleDescription("The text that becomes token IDs. A click chooses the cell of a token.")
         self.editor.setPlaceholderText("Type or paste a text: its token IDs appear as you type.")
@@ -224,11 +225,10 @@ class TextPanel(Panel):
             colors = theme.colors(self.palette())
             if self._batch_marks is None:
                 self._batch_marks = batch_marks(self.editor, self._first, result, colors)
+                self.editor.set_washes(self._batch_marks.washes)
             chosen = chosen_token(result.grid, self._session.cell)
-            shown = [mark for token, mark in self._batch_marks if token is None or token != chosen]
-            if chosen is not None:
-                shown += chosen_mark(self.editor, self._first, result, chosen, colors)
-            self.editor.set_marks(shown)
+            over = [] if chosen is None else chosen_mark(self.editor, self._first, result, chosen, colors)
+            self.editor.set_marks(self._batch_marks.muted + over)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
