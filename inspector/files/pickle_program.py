@@ -143,6 +143,8 @@ class _Machine:
     def _push_name(self, module: str, name: str) -> None:
         # As Python 2 called it, and as protocol 2 still does.
         found = Name("builtins" if module == "__builtin__" else module, name)
+        if not all(part.isidentifier() for part in f"{module}.{name}".split(".")):
+            raise BrokenPickle("it asks for something that has no name of Python's")
         if not is_known(found):
             raise NeedsCode(f"{found.module}.{found.name}")
         self.stack.append(found)

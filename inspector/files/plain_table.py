@@ -39,8 +39,12 @@ class PlainTable:
         self.info = info
         self._source = source
         self._offset = offset
-        self._strides = strides if strides is not None else contiguous_strides(info.shape)
+        self._given_strides = strides
         self._item = ITEM_SIZES[info.dtype]
+
+    @property
+    def _strides(self) -> tuple[int, ...]:
+        return self._given_strides if self._given_strides is not None else contiguous_strides(self.info.shape)
 
     def rows(self, indices: Sequence[int]) -> Tensor:
         """Return rows, (indices, width), in the stored dtype."""

@@ -6,6 +6,7 @@ Read by ourselves, not by the library, so that each fault can be told from the o
 from __future__ import annotations
 
 import struct
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from inspector.files.dtypes import ITEM_SIZES
@@ -142,8 +143,8 @@ def _declared(path: Path, name: str, entry: Any) -> _Declared:
 def _require_fit(source: Source, declared: Iterable[_Declared], start: int) -> None:
     """Refuse tensors that do not lie one after the other from `start` to the file's end, each of its size."""
     end = 0
-    before = "its header"
-    for d in sorted(declared, key=lambda d: (d.begin, d.end)):
+    before = ""
+    for d in sorted(declared, key=attrgetter("begin", "end")):
         bits = _BITS[d.dtype]
         for size in d.shape:
             bits *= size
@@ -154,10 +155,10 @@ def _require_fit(source: Source, declared: Iterable[_Declared], start: int) -> N
                 f"but {d.end - d.begin:,} bytes to lie in",
             )
         if d.begin < end:
-            raise _malformed(source.path, f"{shown(d.name)} and {before} overlap by {end - d.begin:,} bytes")
+            raise _malformed(source.path, f"{shown(d.name)} and {shown(before)} overlap by {end - d.begin:,} bytes")
         if d.begin > end:
             raise _malformed(source.path, f"there are {d.begin - end:,} bytes of nothing before {shown(d.name)}")
-        end, before = d.end, shown(d.name)
+        end, before = d.end, d.name
     if start + end > source.size:
         raise FileTrouble(
             Trouble.TRUNCATED,
@@ -171,7 +172,10 @@ def _require_fit(source: Source, declared: Iterable[_Declared], start: int) -> N
 
 def _are_sizes(value: Any) -> TypeGuard[list[int]]:
     return (
-        isinstance(value, list) and len(value) <= _MOST_AXES and all(type(v) is int and 0 <= v < 2**63 for v in value)
+        isinstance(value, list)
+        and len(value) <= _MOST_AXES
+        and set(map(type, value)) <= {int}
+        and 0 <= min(value, default=0) <= max(value, default=0) < 2**63
     )
 
 

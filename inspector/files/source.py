@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,8 @@ from inspector.files.tensors import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import FileIO
     from pathlib import Path
-    from typing import BinaryIO
 
 MOST_AT_ONCE = 100 * 2**20  # bytes; a file that claims a longer header than this is not believed
 
@@ -71,7 +72,7 @@ class Source:
             return stream.read(min(length, self.size))
 
     @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
+    def _opened(self) -> Iterator[FileIO]:
         try:
             # Asked before it is opened: opening a pipe waits for its other end, and opening a device may do anything.
             mode = os.stat(self.path).st_mode
@@ -84,7 +85,7 @@ class Source:
         with file:
             yield file
 
-    def _require_unchanged(self, file: BinaryIO) -> None:
+    def _require_unchanged(self, file: FileIO) -> None:
         status = os.fstat(file.fileno())
         if _identity(status) == self._identity:
             return
@@ -101,7 +102,7 @@ class Source:
 class Stream:
     """The bytes of an open file. It does what the standard library's readers ask of a file, within limits."""
 
-    def __init__(self, source: Source, file: BinaryIO) -> None:
+    def __init__(self, source: Source, file: FileIO) -> None:
         self._source = source
         self._file = file
         self._place = 0
@@ -112,10 +113,9 @@ class Stream:
         Raises:
             FileTrouble: the file ends before that.
         """
-        self._file.seek(offset)
         filled = 0
         while filled < len(buffer):
-            count = self._file.readinto(buffer[filled:])  # type: ignore[attr-defined] # typed for buffered files only
+            count = _read_at(self._file, buffer[filled:], offset + filled)
             if not count:
                 raise FileTrouble(
                     Trouble.TRUNCATED,
@@ -172,6 +172,14 @@ def unreadable(path: Path, error: OSError | ValueError) -> FileTrouble:
     return FileTrouble(
         Trouble.UNREADABLE, path, f"cannot be read: {why[0].lower()}{why[1:]}", "check its name and its folder"
     )
+
+
+def _read_at(file: FileIO, buffer: memoryview, offset: int) -> int:
+    """Read into a buffer, as much of it as the system gives at once; return how many bytes that was."""
+    if sys.platform != "win32":
+        return os.preadv(file.fileno(), [buffer], offset)
+    file.seek(offset)
+    return file.readinto(buffer) or 0
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

@@ -238,7 +238,7 @@ def _refused(source: Source, error: NeedsCode) -> FileTrouble:
     return FileTrouble(
         Trouble.PICKLE_REFUSED,
         source.path,
-        f"holds a pickle that runs code when it is loaded: it asks for {shown(error.wanted)[1:-1]}",
+        f"holds a pickle that runs code when it is loaded: it asks for {shown(error.wanted)}",
         "save the weights alone: torch.save(model.state_dict(), path)",
     )
 
