@@ -50,24 +50,38 @@ class Figure:
         return measured is not None and measured <= self.reach
 
 
+TEXTS = (
+    ("1 KB", 1_000, "lines"),
+    ("100 KB", 100_000, "lines"),
+    ("100 KB, one line", 100_000, "line"),
+    ("1 MB", 1_000_000, "lines"),
+    ("1 MB, one line", 1_000_000, "line"),
+)
+
+
 @dataclass(frozen=True)
 class Effort:
     """How often everything is done."""
 
+    warm: bool = True  # whether everything is done once unmeasured
     starts: int = 11  # of each of two processes
     blocks: int = 8
     clicks: int = 100  # in a block
     keys: int = 60
     bursts: int = 3
     burst_keys: int = 25
+    texts: tuple[tuple[str, int, str], ...] = TEXTS
 
 
-QUICK = Effort(starts=1, blocks=1, clicks=8, keys=8, bursts=1, burst_keys=5)
+QUICK = Effort(warm=False, starts=1, blocks=1, clicks=8, keys=8, bursts=1, burst_keys=5, texts=TEXTS[::4])
 
 
-def alternated(count: int, ours: Callable[[], float], bare: Callable[[], float]) -> tuple[list[float], list[float]]:
-    """Measure two things in turns, after each was done once unmeasured."""
-    ours(), bare()
+def alternated(
+    effort: Effort, count: int, ours: Callable[[], float], bare: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """Measure two things in turns."""
+    if effort.warm:
+        ours(), bare()
     pairs = [(ours(), bare()) for _ in range(count)]
     return [a for a, _ in pairs], [b for _, b in pairs]
 
@@ -81,6 +95,7 @@ def quantile(values: list[float], part: float) -> float:
 def first_window(children: Children, effort: Effort) -> Iterator[Figure]:
     """Start to first painted window."""
     ours, bare = alternated(
+        effort,
         effort.starts,
         lambda: children.seconds_until_heard("program.py", "window"),
         lambda: children.seconds_until_heard("bare.py", "window"),
@@ -91,6 +106,7 @@ def first_window(children: Children, effort: Effort) -> Iterator[Figure]:
 def first_curve(children: Children, effort: Effort) -> Iterator[Figure]:
     """Start to first painted curve."""
     ours, bare = alternated(
+        effort,
         effort.starts,
         lambda: children.seconds_until_heard("program.py", "ready"),
         lambda: children.seconds_until_heard("bare.py", "torch"),
@@ -127,13 +143,7 @@ def key(children: Children, effort: Effort) -> Iterator[Figure]:
 
 def burst(children: Children, effort: Effort) -> Iterator[Figure]:
     """Longest stall while typing into long texts."""
-    for name, length, lines in (
-        ("1 KB", 1_000, "lines"),
-        ("100 KB", 100_000, "lines"),
-        ("100 KB, one line", 100_000, "line"),
-        ("1 MB", 1_000_000, "lines"),
-        ("1 MB, one line", 1_000_000, "line"),
-    ):
+    for name, length, lines in effort.texts:
         with children.open("program.py", "burst", length, lines, effort.burst_keys, 40) as ours:
             ours.hear()
             heard = [ours.ask() for _ in range(effort.bursts)]
@@ -154,7 +164,7 @@ def torch_stall(children: Children, effort: Effort) -> Iterator[Figure]:
             return found
 
     count = max(1, effort.starts // 2)
-    ours, bare = alternated(count, lambda: stall("program.py"), lambda: stall("bare.py"))
+    ours, bare = alternated(effort, count, lambda: stall("program.py"), lambda: stall("bare.py"))
     worst = f"worst of {len(ours)}: {1e3 * max(ours):.0f} ms"
     yield Figure("longest stall while torch loads", 1e3 * median(ours), 1e3 * median(bare), 300.0, note=worst)
 
@@ -162,6 +172,7 @@ def torch_stall(children: Children, effort: Effort) -> Iterator[Figure]:
 def check(children: Children, effort: Effort) -> Iterator[Figure]:
     """The check command."""
     ours, bare = alternated(
+        effort,
         effort.starts,
         lambda: children.seconds("-m", "inspector", "check"),
         lambda: children.seconds("tests/bench_parts/bare.py", "vocabulary", VOCABULARY),
@@ -184,8 +195,9 @@ def memory(children: Children, effort: Effort) -> Iterator[Figure]:
 def _in_blocks(
     effort: Effort, ours: Callable[[], list[float]], bare: Callable[[], list[float]]
 ) -> tuple[list[float], list[float]]:
-    """Ask for blocks of seconds in turns, the first of each unmeasured; return them in milliseconds."""
-    ours(), bare()
+    """Ask for blocks of seconds in turns; return them in milliseconds."""
+    if effort.warm:
+        ours(), bare()
     pairs = [(ours(), bare()) for _ in range(effort.blocks)]
     return [1e3 * s for a, _ in pairs for s in a], [1e3 * s for _, b in pairs for s in b]
 
