@@ -89,8 +89,10 @@ def try_fault(session: Session, kind: Fault) -> None:
     if config != session.config:
         label = f"try {kind.code} {kind.name}"
         session.undo_stack.beginMacro(label)
-        session.undo_stack.push(_Place(session))
+        place = _Place(session)
+        session.undo_stack.push(place)
         session.replace_config(config, label)
+        session.undo_stack.push(_Leaving(session, place))
         session.undo_stack.endMacro()
         if session.result is before:  # judged in the background
             session.result_changed.connect(partial(_choose, session, kind), _AFTERWARDS)
@@ -113,11 +115,15 @@ def _found(value: Any) -> Any:
 
 
 class _Place(QUndoCommand):
-    """The batch, the diagnosis and the cell that were chosen; undone once the inspection is back."""
+    """The batch, the diagnosis and the cell that were chosen; undone once the inspection is back.
+
+    `left` is the result on screen when undoing began: while it still is, the one to return to is being made.
+    """
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
+        self.left = session.result
         self._batch = 0
         self._diagnosis = session.diagnosis
         self._cell = session.cell
@@ -128,8 +134,7 @@ class _Place(QUndoCommand):
         self._diagnosis, self._cell = session.diagnosis, session.cell
 
     def undo(self) -> None:
-        text, result = self._session.config.text, self._session.result
-        if text is not None and result is not None and result.config.text != text:  # a long text is read once more
+        if self._session.result is self.left:
             self._session.result_changed.connect(self._return, _AFTERWARDS)
         else:
             self._return()
@@ -141,3 +146,15 @@ class _Place(QUndoCommand):
         session.set_diagnosis(self._diagnosis if self._diagnosis in found else None)
         if self._cell is not None:
             session.set_cell(*self._cell)
+
+
+class _Leaving(QUndoCommand):
+    """The last step of a trial and so the first to be undone: tells its place what is being left."""
+
+    def __init__(self, session: Session, place: _Place) -> None:
+        super().__init__()
+        self._session = session
+        self._place = place
+
+    def undo(self) -> None:
+        self._place.left = self._session.result

@@ -135,12 +135,13 @@ def test_files_of_an_example_are_found_among_the_resources(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.code}-{kind.name}")
-def test_a_fault_is_opened_shown_and_undone(open_window, kind):
+def test_a_fault_is_opened_shown_and_undone(open_window, qtbot, kind):
     window, session = open_window()
     session.set_batch(2)
     session.set_cell(3, 2)
     before, found_before = session.config, session.result.diagnoses
     entries(window)[f"{kind.code}  {kind.name}"].trigger()
+    qtbot.waitUntil(lambda: session.diagnosis is not None)  # files are read in the background
     assert QApplication.activeModalWidget() is None
     assert session.notice == ""
     assert session.config == gallery.example(kind)
@@ -149,12 +150,13 @@ def test_a_fault_is_opened_shown_and_undone(open_window, kind):
     assert session.undo_stack.undoText() == f"try {kind.code} {kind.name}"
     undo()
     assert session.config == before
+    qtbot.waitUntil(lambda: session.cell == Cell(3, 2))
     assert session.result.diagnoses == found_before
     assert (session.result.batch, session.cell, session.diagnosis) == (2, Cell(3, 2), None)
     assert window.text_panel.editor.text == OWN_TEXT
     assert not session.undo_stack.canUndo()
     session.undo_stack.redo()
-    assert own_of(session, kind)
+    qtbot.waitUntil(lambda: bool(own_of(session, kind)))
 
 
 def _assert_shown(window, session, kind):
@@ -220,6 +222,19 @@ def test_a_long_text_comes_back_with_its_batch_and_cell(open_window, qtbot):
     session.undo_stack.undo()
     qtbot.waitUntil(lambda: session.result.batch == 90)
     qtbot.waitUntil(lambda: session.cell == Cell(5, 1))
+
+
+def test_an_inspection_of_files_comes_back_with_its_cell(open_window, qtbot):
+    _, session = open_window()
+    own = gallery.example(checks.find("F612")[0]).with_values({"token_ids": ((1, 2, 3), (4, 5, 6))})
+    session.replace_config(own, "open files")
+    qtbot.waitUntil(lambda: bool(own_of(session, checks.find("F612")[0])))
+    session.set_cell(1, 2)
+    gallery.try_fault(session, checks.find("E301")[0])
+    qtbot.waitUntil(lambda: session.cell == Cell(0, 2))
+    session.undo_stack.undo()
+    qtbot.waitUntil(lambda: session.cell == Cell(1, 2))
+    assert own_of(session, checks.find("F612")[0])
 
 
 def test_before_the_first_verdict(qtbot):
