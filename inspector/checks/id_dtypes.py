@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from inspector.checks import words
 from inspector.checks.registry import fault
 from inspector.diagnosis import Cell, Stage
 from inspector.id_tensor import INDEX_DTYPES, INTEGER_DTYPES
@@ -84,8 +85,8 @@ def ids_not_integer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         if not fractions or given.dtype not in INDEX_DTYPES:
             return
         yield kind.diagnosis(
-            f"the IDs are not all whole numbers ({fractions[0]} is one of {len(fractions)}), "
-            f"and {given.dtype} holds whole numbers only",
+            f"{words.count(len(fractions), 'ID')} {words.are(len(fractions))} not whole ({fractions[0]}), "
+            f"but {given.dtype} holds whole numbers only",
             "token IDs are whole numbers: look at where these come from",
             torch="no error: torch.tensor(..., dtype=torch.int64) cuts the fraction off"
             if all(map(math.isfinite, fractions))

@@ -100,17 +100,21 @@ def no_sample(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if facts.ids is None or facts.plan is None or facts.plan.samples:
         return
     count, length = len(facts.ids), facts.plan.max_length
-    shorter = count - 1
+    shorter, unfilled = count - 1, facts.plan.drop_last and facts.plan.batch_size > 1
     fix: dict[str, int | bool] | None = None
     if shorter >= 1:  # leaves one sample, which must also make a batch
         fix = {"loader.max_length": shorter}
-        if facts.plan.drop_last and facts.plan.batch_size > 1:
+        if unfilled:
             fix["loader.drop_last"] = False
     yield kind.diagnosis(
         f"{count} token{' gives' if count == 1 else 's give'} no sample: "
         f"a window of max_length {length} and its target need {length + 1}",
         f"use a text of at least {length + 1} tokens"
-        + (f", or set max_length to {shorter} or less" if shorter >= 1 else ""),
+        + (
+            f", or set max_length to {shorter}{_or_less(shorter)}{', and drop_last to False' if unfilled else ''}"
+            if fix
+            else ""
+        ),
         torch="ValueError: num_samples should be a positive integer value, but got num_samples=0"
         if facts.plan.shuffle
         else "no error: the loader is empty",
@@ -151,11 +155,15 @@ def no_batch(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     yield kind.diagnosis(
         f"{words.count(plan.samples, 'sample')} make{'s' if plan.samples == 1 else ''} no batch of {plan.batch_size}, "
         "and drop_last drops what is left over",
-        f"set batch_size to {plan.samples} or less, set drop_last to False, or use a longer text",
+        f"set batch_size to {plan.samples}{_or_less(plan.samples)}, set drop_last to False, or use a longer text",
         fields=["loader.batch_size", "loader.drop_last"],
         fix={"loader.drop_last": False},
         data={"samples": plan.samples, "batch_size": plan.batch_size},
     )
+
+
+def _or_less(number: int) -> str:
+    return " or less" if number > 1 else ""
 
 
 def _said(name: str, value: object) -> str:

@@ -59,7 +59,8 @@ def token_transposed(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     layer, stated = facts.token_layer, facts.config.embedding_dim
     width = layer.num_embeddings if stated is None else stated
     yield kind.diagnosis(
-        f"the token layer's arguments are exchanged: nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) has "
+        f"the token layer's arguments are in the wrong order: "
+        f"nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) has "
         f"{layer.num_embeddings} rows of width {layer.embedding_dim}",
         f"write nn.Embedding({layer.embedding_dim}, {width}): rows first, then the width",
         torch=torch_words.of_layers(facts),
@@ -155,7 +156,8 @@ def position_transposed(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if layer is None or arranged.exchanged or not arranged.position_transposed:
         return
     yield kind.diagnosis(
-        f"the position layer's arguments are exchanged: nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) "
+        f"the position layer's arguments are in the wrong order: "
+        f"nn.Embedding({layer.num_embeddings}, {layer.embedding_dim}) "
         f"has {layer.num_embeddings} rows of width {layer.embedding_dim}",
         f"write nn.Embedding({layer.embedding_dim}, {layer.num_embeddings}): rows first, then the width",
         fields=[POSITION_ROWS, POSITION_WIDTH],

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from inspector.diagnosis import Diagnosis, Fault
     from inspector.facts import Facts
 
+_SIZE_NAMES = {"token_embedding": "vocab_size", "position_embedding": "context_length"}
+
 
 @fault(
     code="E306",
@@ -83,10 +85,12 @@ def _out_of_range(
         return
     if is_padding_idx(layer.padding_idx, rows):
         return
+    above = layer.padding_idx is not None and layer.padding_idx >= rows
     yield kind.diagnosis(
         f"padding_idx {layer.padding_idx} is not one of the {section.partition('_')[0]} table's "
         f"{words.count(rows, 'row')}: it may be {-rows} to {rows - 1}",
-        "leave padding_idx out, or give the padding token a row of the table",
+        "leave padding_idx out"
+        + (f", or give it a row: {_SIZE_NAMES[section]} of at least {(layer.padding_idx or 0) + 1}" if above else ""),
         fields=[f"{section}.padding_idx"],
         fix={f"{section}.padding_idx": None},
         data={"padding_idx": layer.padding_idx, "num_embeddings": rows},

@@ -67,7 +67,9 @@ def position_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if first < 0:
         yield kind.diagnosis(
             f"position {first} has no row in the position table, whose rows are {words.rows(rows)}",
-            "use positions from 0; set offset and past_length to 0 or more",
+            "use positions from 0"
+            if facts.positions
+            else "set offset and past_length to 0 or more: positions count from 0",
             cells=cells,
             fields=["positions"] if facts.positions else ["position_embedding.offset", "past_length"],
             fix=None if facts.positions else {"position_embedding.offset": 0, "past_length": 0},
@@ -131,7 +133,7 @@ def _remedy(facts: Facts, needed: int) -> tuple[str, dict[str, Any] | None]:
             f"use positions below {int(layer.num_embeddings or 0) if layer else 0}, or set context_length to {needed}",
             {ROWS: needed},
         )
-    shorter = f"; with trained layers cut the text to {usable} tokens instead" if usable >= 1 else ""
+    shorter = f"; with trained layers cut the text to {words.count(usable, 'token')} instead" if usable >= 1 else ""
     return f"set context_length to {needed}{shorter}", {ROWS: needed}
 
 

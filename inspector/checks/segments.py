@@ -49,6 +49,7 @@ def segment_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     rows = int(layer.num_embeddings or 0)
     if 0 <= layer.max_id < rows:
         return
+    allowed = "use segment ID 0 throughout" if rows == 1 else f"use segment IDs 0 to {rows - 1} only"
     trained = facts.config.checkpoint is not None
     fix = (
         {"segment_embedding.max_id": 0}
@@ -57,9 +58,9 @@ def segment_id_out_of_range(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     )
     yield kind.diagnosis(
         f"segment ID {layer.max_id} has no row in the segment table, whose rows are {words.rows(rows)}",
-        "use segment ID 0 throughout"
+        allowed
         if trained or layer.max_id < 0
-        else f"give the segment table {layer.max_id + 1} rows; with a trained model use segment IDs below {rows}",
+        else f"give the segment table {layer.max_id + 1} rows; with a trained model {allowed}",
         fields=["segment_embedding.num_embeddings", "segment_embedding.max_id"],
         fix=fix,
         data={"max_id": layer.max_id, "num_embeddings": rows},

@@ -112,7 +112,8 @@ def _remedy(facts: Facts, largest: int) -> tuple[str, dict[str, Any] | None, lis
             f"an ID equal to the number of rows is one too many: set vocab_size to {grown} if a special token was added"
         )
         return f"{help_}, else subtract 1 from IDs that count from 1", fix, hints
-    return f"set vocab_size to at least {grown} if these IDs are right, else repair the IDs", fix, hints
+    unknown = "nobody stated the tokenizer's size: " if n_vocab is None else ""
+    return f"{unknown}set vocab_size to at least {grown} if these IDs are right, else tokenise again", fix, hints
 
 
 @fault(

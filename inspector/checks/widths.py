@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inspector.checks import torch_words
+from inspector.checks import torch_words, words
 from inspector.checks.arrangement import arrangement
 from inspector.checks.registry import fault
 from inspector.diagnosis import Severity, Stage
-from inspector.recipe import is_size
+from inspector.recipe import ITEM_SIZES, is_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.diagnosis import Diagnosis, Fault
     from inspector.facts import Facts
+
+
+_NAMES = {"token_embedding.project_to": "project_to"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
     else:
         what = "is projected to" if width.field.endswith("project_to") else "is"
         message = f"the {layer} table {what} {width.value} wide, but {against}"
-        help_ = f"set its output_dim to {wanted}"
+        help_ = f"set its {_NAMES.get(width.field, 'output_dim')} to {wanted}, the width that all layers must share"
     yield kind.diagnosis(
         message,
         help_,
@@ -220,12 +223,14 @@ def widths_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     found = widths(facts)
     if meant(facts) is not None or len({w.value for w in found}) < 2:
         return
-    values = " and ".join(f"{w.layer} rows {w.value}" for w in found)
+    values = words.python_list([f"{w.layer} rows are {w.value} wide" for w in found])
     first, other = found[0], next(w for w in found if w.value != found[0].value)
     yield kind.diagnosis(
-        f"rows of different widths cannot be added: {values}",
+        f"{values}: rows of different widths cannot be added",
         f"set the {other.layer} layer's output_dim to {first.value}, or the {first.layer} layer's to {other.value}; "
-        "nobody stated which is meant",
+        "nobody stated which is meant"
+        if len(found) == 2
+        else "give all layers one output_dim; nobody stated which is meant",
         torch=torch_words.of_sum(w.value for w in found),
         fields=[w.field for w in found],
         data={w.layer: w.value for w in found},
@@ -262,7 +267,7 @@ def dtype_promoted(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     """
     position = facts.position_layer
     token_dtype = facts.token_layer.dtype
-    if position is None or position.dtype == token_dtype:
+    if position is None or position.dtype == token_dtype or not {position.dtype, token_dtype} <= ITEM_SIZES.keys():
         return
     data: dict[str, Any] = {"token": token_dtype, "position": position.dtype}
     yield kind.diagnosis(

@@ -13,10 +13,10 @@ SHOWN_IDS = 2
 
 
 def count(number: int, thing: str) -> str:
-    """Return "1 sample", "19 samples", "no sample"."""
+    """Return "1 sample", "50257 rows", "no sample": digits as they are typed into a constructor."""
     if number == 0:
         return f"no {thing}"
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+    return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
 def rows(number: object) -> str:
