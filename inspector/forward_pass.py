@@ -33,6 +33,7 @@ class Pass(NamedTuple):
     Attributes:
         sources: the rows it took from the model's tensors, in order.
         token: which of them are the token rows; None where the IDs were not looked up.
+        adds_more: whether something that is no row of a table was added to them.
         error: what it raised, None where it went through the input stage.
         at_look_up: whether a look-up raised it.
         at_sum: whether an addition did.
@@ -40,6 +41,7 @@ class Pass(NamedTuple):
 
     sources: Sequence[Source]
     token: Source | None
+    adds_more: bool = False
     error: Exception | None = None
     at_look_up: bool = False
     at_sum: bool = False
@@ -131,7 +133,7 @@ def run(
         except Exception as raised:  # noqa: BLE001 - whatever a model raises is reported, X900
             error = raised
     at = watch.running if error is not None else ""
-    return Pass(watch.sources, watch.found_token(), error, at in LOOKING_UP, at in ADDING)
+    return Pass(watch.sources, watch.found_token(), watch.adds_more, error, at in LOOKING_UP, at in ADDING)
 
 
 def _mode(watch: Watch) -> Any:

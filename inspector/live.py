@@ -185,21 +185,20 @@ def _passed(model: nn.Module, config: InputConfig, named: Layers, done: Pass) ->
         config = replace(config, token_ids=live_layers.as_batch(done.token.indices))
     for role, part in layers.parts.items():
         if part.changes:
-            changed = f"{part.held.subject} ({', '.join(dict.fromkeys(part.changes))})"
-            notes.append(
-                f"The model changes the {role} rows of {changed} before it adds them: the sum is without that."
-            )
+            changed = f"{part.held.subject} on their way ({', '.join(dict.fromkeys(part.changes))})"
+            notes.append(f"The model changes the {role} rows of {changed}: the sum is without that.")
     notes += [f"The model adds rows of {held.subject} too: the sum is without them." for held in layers.others]
+    if done.adds_more:
+        notes.append("The model adds values that are no rows of a table to the token rows: the sum is without them.")
     raised = None
     if done.error is not None:
         rest = {role: part for role, part in named.parts.items() if role not in layers.parts}
         is_inside = done.at_sum or done.at_look_up or (bool(rest) and not done.token.is_added)
         layers = layers._replace(parts={**layers.parts, **rest})
         if is_inside:
-            stage = Stage.SUM if done.at_sum else Stage.TOKEN_EMBEDDING if done.at_look_up else Stage.MODEL
-            raised = Raised(stage, _text(done.error))
+            raised = Raised(Stage.SUM if done.at_sum else Stage.MODEL, _text(done.error))
         else:
-            notes.append(f"Behind the input stage the forward pass raises {_text(done.error)}")
+            notes.append(_sentence(f"Behind the input stage the forward pass raises {_text(done.error)}"))
     seen = ", ".join(dict.fromkeys(source.held.subject for source in done.sources))
     found = _described(model, config, layers, f"in a forward pass, which looked up, in this order: {seen}")
     return replace(found, notes=(*notes, *found.notes), raised=raised)
@@ -207,9 +206,9 @@ def _passed(model: nn.Module, config: InputConfig, named: Layers, done: Pass) ->
 
 def _described(model: nn.Module, config: InputConfig, layers: Layers, how: str) -> LiveInspection:
     """Return layers as an inspection."""
-    how = f"The layers were found {how}."
     if Role.TOKEN not in layers.parts:
-        return LiveInspection(config, how=how, missing=f"{_nothing_found(model)}; they were looked for {how[23:-1]}")
+        missing = f"{_nothing_found(model)}; layers were looked for {how}"
+        return LiveInspection(config, how=_sentence(f"No layers were found {how}"), missing=missing)
     config = live_layers.configured(config, layers)
     if config.embedding_dim is None:
         config = replace(config, embedding_dim=live_layers.votes(model, layers))
@@ -218,7 +217,7 @@ def _described(model: nn.Module, config: InputConfig, layers: Layers, how: str) 
         config,
         {role: LiveTable(part.held) for role, part in layers.parts.items() if role in readable},
         {role: part.held.subject for role, part in layers.parts.items()},
-        how,
+        _sentence(f"The layers were found {how}"),
         tuple(
             f"The values of {p.held.subject} cannot be read."
             for role, p in layers.parts.items()
@@ -240,6 +239,10 @@ def _nothing_found(model: nn.Module) -> str:
         return f"{type(model).__name__} has no embedding layer"
     listed = ", ".join(f"{name or 'the model itself'} ({kind})" for name, kind in list(kinds.items())[:8])
     return f"none of the embedding layers of {type(model).__name__} is known to be the token layer: {listed}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _text(error: Exception | None) -> str:

@@ -74,8 +74,10 @@ def _part(source: Source) -> Part:
     indices, place = source.indices, source.place
     if place is not None and _count(place) == indices.numel():
         indices = indices.reshape(place)
-    projected = source.projected_to if source.is_added else None
-    return Part(source.held, indices, project_to=projected, changes=tuple(source.changes))
+    if source.is_added:
+        return Part(source.held, indices, project_to=source.projected_to, changes=tuple(source.changes))
+    # Of rows that nothing is added to only a scale is theirs: what else comes first belongs to what follows.
+    return Part(source.held, indices, changes=tuple(source.changes[:1]) if source.changes[:1] == ["mul"] else ())
 
 
 def _role(source: Source, token: Source) -> Role | None:
@@ -119,13 +121,21 @@ def by_names(model: nn.Module, state: Sequence[Held], n_vocab: int | None = None
         table = found.table(role)
         if table is not None and not table.tied and not table.empty:
             held = usable[table.name]
-            offset = getattr(held.layer, "offset", table.offset)
-            parts[role] = Part(held, offset=offset if isinstance(offset, int) else table.offset)
+            parts[role] = Part(held, offset=_offset(held, table.offset) if role is Role.POSITION else 0)
     if Role.TOKEN in parts:
         parts[Role.TOKEN] = replace(parts[Role.TOKEN], project_to=found.project_to)
         return Layers(parts)
     layers = [held for held in usable.values() if held.layer is not None]
     return Layers({Role.TOKEN: Part(layers[0])}) if len(layers) == 1 else Layers({})
+
+
+def _offset(held: Held, told: int) -> int:
+    """Return how many rows positions skip: as the layer says itself, or a padding row in it."""
+    own = getattr(held.layer, "offset", None)
+    if isinstance(own, int):
+        return own
+    padding = None if held.layer is None else held.layer.padding_idx
+    return told if told or padding is None else padding + 1
 
 
 def _is_bag(model: nn.Module, held: Held) -> bool:
@@ -138,6 +148,8 @@ def _settings(model: nn.Module) -> dict[str, Any]:
     """Return what the model's own configuration says: a dictionary, or an object with attributes."""
     config = getattr(model, "config", None)
     values = config if isinstance(config, dict) else getattr(config, "__dict__", {})
+    kind = getattr(config, "model_type", None)  # a class's attribute where there is one
+    values = values | {"model_type": kind} if isinstance(kind, str) else values
     return {k: v for k, v in values.items() if isinstance(k, str) and isinstance(v, str | int | dict)}
 
 

@@ -61,6 +61,7 @@ class Watch:
     Attributes:
         sources: what rows were taken, in order.
         token: the look-up of the token IDs; None while there was none.
+        adds_more: whether something that is no row of a table was added to token rows.
         running: the name of the operation that is under way.
     """
 
@@ -69,6 +70,7 @@ class Watch:
 
         self.sources: list[Source] = []
         self.token: Source | None = None
+        self.adds_more = False
         self.running = ""
         self._ids = ids
         # By memory: a tensor of the model's, and itself or a copy of the whole of it, kept so that its memory is.
@@ -84,7 +86,7 @@ class Watch:
         """Carry out an operation as it should be, and note what it does."""
         name = operation._schema.name.partition("::")[2]
         self.running = name
-        if name == "embedding_renorm_":  # what max_norm does: it would rewrite the model's rows
+        if name == "embedding_renorm_":  # what max_norm does: to undo it would take a copy of the whole table
             return args[0]
         self._take(name, args)
         marks = self._marks_of(args)
@@ -171,13 +173,15 @@ class Watch:
         if len(tensors) < 2 or any(t.dim() < 2 for t in tensors):  # a number or a bias, not rows
             return
         left, right = (self._rows_in(t) for t in tensors)
+        token = self._token_mark()
+        if token in left ^ right and not (left and right) and not self.sources[token or 0].is_added:
+            self.adds_more = True
         if not left or not right or left & right:
             return
         for tensor, marks in zip(tensors, (left, right), strict=True):
             for source in (self.sources[i] for i in marks):
                 if source.place is None:
                     source.place = _axes(tensor)
-        token = self._token_mark()
         for mine, other in ((left, right), (right, left)):
             if token in mine:
                 for source in (self.sources[i] for i in mine | other):

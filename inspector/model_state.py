@@ -6,7 +6,6 @@ import random
 import sys
 from collections import OrderedDict
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -69,18 +68,19 @@ def held_tensors(model: nn.Module) -> list[Held]:
     return found
 
 
-@dataclass
 class Originals:
     """The values of tensors from before they were first written to."""
 
-    state: Sequence[Held]
-    _saved: list[tuple[Tensor, Tensor]] = field(default_factory=list)
+    def __init__(self, state: Sequence[Held]) -> None:
+        self._in_memory: dict[int, list[Tensor]] = {}
+        for held in state:
+            self._in_memory.setdefault(storage_of(held.tensor), []).append(held.tensor)
+        self._saved: list[tuple[Tensor, Tensor]] = []
 
     def save(self, written: Tensor) -> None:
         """Keep the values of the model's tensors in the memory that is about to be written to."""
-        for held in self.state:
-            if storage_of(held.tensor) == storage_of(written) and all(held.tensor is not t for t, _ in self._saved):
-                self._saved.append((held.tensor, held.tensor.detach().clone()))
+        for tensor in self._in_memory.pop(storage_of(written), ()):
+            self._saved.append((tensor, tensor.detach().clone()))
 
     def restore(self) -> None:
         """Write the kept values back."""
@@ -91,7 +91,6 @@ class Originals:
                 if tensor.shape != values.shape:  # an operation told to write into it has resized it
                     tensor.resize_(values.shape)
                 tensor.copy_(values)
-        self._saved.clear()
 
 
 @contextmanager

@@ -339,7 +339,16 @@ def test_llama_has_no_positions() -> None:
 def test_rows_that_are_scaled_are_said_to_be() -> None:
     notes = check_model(Llama(math.sqrt(WIDTH)), IDS).live.notes
     assert len(notes) == 1
-    assert "changes the token rows of model.embed_tokens (mul)" in notes[0]
+    assert "changes the token rows of model.embed_tokens on their way (mul)" in notes[0]
+
+
+def test_positions_that_are_computed_are_said_to_be_added() -> None:
+    model = Llama()
+    embed = model.model["embed_tokens"]
+    model.forward = lambda ids: embed(ids) + torch.sin(torch.arange(4.0))[:, None].expand(4, WIDTH)
+    result = check_model(model, IDS)
+    assert result.ok
+    assert "no rows of a table" in result.live.notes[0]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
@@ -423,6 +432,16 @@ def test_ids_that_the_model_changes() -> None:
 # ---- around a model ----------------------------------------------------------------------------------------------
 
 
+def test_matrices_between_tokens_and_positions() -> None:
+    model = Course()
+    model.mix = nn.Sequential(nn.Linear(WIDTH, 2), nn.Linear(2, WIDTH))
+    model.forward = lambda ids: model.mix(model.tok_emb(ids)) + model.pos_emb(torch.arange(ids.shape[1]))
+    result = check_model(model, IDS)
+    assert result.ok
+    assert result.live.names[Role.POSITION] == "pos_emb"
+    assert result.config.token_embedding.project_to == WIDTH
+
+
 def test_a_wrapped_model() -> None:
     assert check_model(nn.DataParallel(Course()), IDS).live.names[Role.TOKEN] == "tok_emb"
     outer = nn.Module()
@@ -465,6 +484,16 @@ def test_a_token_too_large() -> None:
     error = the_error(check_model(Course(), [[1, 2, ROWS, 3]]))
     assert (error.code, error.subject) == ("E301", "tok_emb")
     assert error.cells == ((0, 2),)
+
+
+def test_layers_without_telling_names() -> None:
+    """The pass goes on behind an ID without a row, so the position layer is seen too."""
+    model = nn.Module()
+    model.first, model.second = nn.Embedding(ROWS, WIDTH), nn.Embedding(3, WIDTH)
+    model.forward = lambda ids: model.first(ids) + model.second(torch.arange(ids.shape[1]))
+    result = check_model(model, [[1, 2, ROWS, 3]])
+    assert codes(result) == ["E301", "P401"]
+    assert result.live.names == {Role.TOKEN: "first", Role.POSITION: "second"}
 
 
 def test_a_negative_token() -> None:
@@ -555,7 +584,27 @@ def test_forward_raises_before_any_look_up() -> None:
     result = check_model(model, IDS)
     assert result.ok
     assert layers(result) == ((ROWS, WIDTH), (LENGTH, WIDTH, 0))
-    assert result.live.how.endswith("because its forward pass raised ValueError: where is the mask?.")
+    assert result.live.how.endswith("because its forward pass raised ValueError: where is the mask?")
+
+
+@pytest.mark.parametrize("model", [Roberta(), Opt()], ids=["padding row", "offset"])
+def test_rows_that_positions_skip_are_known_without_a_pass(model: nn.Module) -> None:
+    model.forward = lambda ids, mask: None
+    assert check_model(model, IDS).config.position_embedding.offset == 2
+    assert codes(check_model(model, [[5] * (LENGTH + 1)])) == ["P401"]
+
+
+def test_a_configuration_beside_the_layers() -> None:
+    class Config:
+        model_type = "roberta"
+
+        def __init__(self) -> None:
+            self.pad_token_id = 1
+
+    model = Course()
+    model.config = Config()
+    model.forward = lambda ids, mask: None
+    assert check_model(model, IDS).config.position_embedding.offset == 2
 
 
 def test_forward_needs_more() -> None:
@@ -711,10 +760,26 @@ def test_max_norm_is_shown_and_not_applied() -> None:
     assert "E308" in codes(result, errors=False)
 
 
+def test_max_norm_of_a_function_is_not_applied() -> None:
+    model = Course()
+    model.forward = lambda ids: nn.functional.embedding(ids, model.tok_emb.weight, max_norm=0.1)
+    before = everything(model)
+    check_model(model, IDS)
+    assert same(before["tensors"], everything(model)["tensors"])
+
+
+def test_a_graph_that_waits_for_its_backward_pass_still_has_it() -> None:
+    model = NanoGpt()
+    model.transformer["wte"].max_norm = 0.5
+    loss = model.eval()(torch.tensor(IDS))[0].sum()
+    check_model(model, IDS)
+    loss.backward()
+
+
 def test_rows_are_those_of_the_moment() -> None:
     model = Course()
+    before = sum_of(model, model.tok_emb.weight, model.pos_emb.weight)
     result = check_model(model, IDS)
-    before = result.sum.copy()
     with torch.no_grad():
         model.tok_emb.weight.zero_()
     np.testing.assert_array_equal(result.sum, before)
