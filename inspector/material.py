@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector import resources, tokenizer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from inspector.files.tensors import FileTrouble
     from inspector.files.text_files import TextStore
     from inspector.files.token_files import IdFile
+    from inspector.recipe import Role, StoredTable
     from inspector.tokenizer import Tokens
 
 SAMPLE = "sample.txt"
@@ -39,9 +40,21 @@ class Material:
     field: str = ""
 
     @property
+    def stored(self) -> dict[Role, StoredTable]:
+        """The tables of the checkpoint whose rows can be looked up; none without one that could be opened."""
+        return self.checkpoint.stored if self.checkpoint is not None else {}
+
+    @property
     def ids(self) -> Sequence[int] | None:
         """The IDs that the loader cuts into batches; None where there are none."""
         return self.tokens.ids if self.tokens is not None else self.id_file
+
+
+class Read(NamedTuple):
+    """What was read, and for which inspection."""
+
+    config: InputConfig
+    material: Material
 
 
 def inputs(config: InputConfig) -> tuple[Any, ...]:
@@ -50,19 +63,44 @@ def inputs(config: InputConfig) -> tuple[Any, ...]:
     return config.text, config.text_file, config.token_ids_file, config.checkpoint, *chosen
 
 
-def read(config: InputConfig) -> Material:
-    """Read what the inspection names: its checkpoint, its tokenizer, its text or file of IDs."""
+def read(config: InputConfig, before: Read | None = None, *, whole: bool = True) -> Material:
+    """Read what the inspection names: its checkpoint, its tokenizer, its text or file of IDs.
+
+    Args:
+        config: the inspection.
+        before: what was read for the inspection before this one: what both name is not read again.
+        whole: whether a large text is encoded to its end, else so far that there are IDs to show.
+    """
     made = Material()
     if config.checkpoint is not None:
-        made = _with_checkpoint(made, config)
+        made = _with_checkpoint(made, config, before)
     if made.trouble is None:
         made = _with_tokenizer(made, config)
     if made.trouble is None and config.token_ids is None:
-        made = _with_ids(made, config)
+        made = _with_ids(made, config, before, whole=whole)
     return made
 
 
-def _with_checkpoint(made: Material, config: InputConfig) -> Material:
+def shares_checkpoint(config: InputConfig, before: Read | None) -> bool:
+    """Return whether an inspection finds the same tables in the same checkpoint as the one before."""
+    return before is not None and _checkpoint_inputs(config) == _checkpoint_inputs(before.config)
+
+
+def _checkpoint_inputs(config: InputConfig) -> tuple[Any, ...]:
+    size = config.tokenizer.n_vocab if config.is_stated("tokenizer") else None
+    return config.checkpoint, config.checkpoint_tables, size
+
+
+def _id_inputs(config: InputConfig, encoding: str | None) -> tuple[Any, ...]:
+    dtype = config.token_ids_dtype if config.is_stated("token_ids_dtype") else None
+    chosen = (dtype, config.tokenizer.n_vocab, config.tokenizer.special_tokens, encoding)
+    return config.text, config.text_file, config.token_ids_file, *chosen
+
+
+def _with_checkpoint(made: Material, config: InputConfig, before: Read | None) -> Material:
+    if before is not None and before.material.checkpoint is not None and shares_checkpoint(config, before):
+        return replace(made, checkpoint=before.material.checkpoint)
+
     from inspector import checkpoint
     from inspector.files.tensors import FileTrouble
 
@@ -96,10 +134,17 @@ def _with_tokenizer(made: Material, config: InputConfig) -> Material:
     return replace(made, encoding=encoding)
 
 
-def _with_ids(made: Material, config: InputConfig) -> Material:
+def _with_ids(made: Material, config: InputConfig, before: Read | None, *, whole: bool) -> Material:
     from inspector.files.tensors import FileTrouble
 
     encoding, special = made.encoding or config.tokenizer.encoding, config.tokenizer.special_tokens
+    if before is not None and before.config.token_ids is None:
+        known = before.material
+        same = _id_inputs(config, encoding) == _id_inputs(
+            before.config, known.encoding or before.config.tokenizer.encoding
+        )
+        if same and known.ids is not None:
+            return replace(made, tokens=known.tokens, id_file=known.id_file)
     if config.token_ids_file is not None:
         from inspector.files.token_files import open_ids
 
@@ -111,14 +156,14 @@ def _with_ids(made: Material, config: InputConfig) -> Material:
             return replace(made, trouble=trouble, field="token_ids_file")
     try:
         if config.text_file is not None:
-            return replace(made, tokens=_of_text_file(Path(config.text_file), special, encoding))
+            return replace(made, tokens=_of_text_file(Path(config.text_file), special, encoding, whole=whole))
         text = resources.text(SAMPLE).strip() if config.text is None else config.text
         return replace(made, tokens=tokenizer.encode(text, special, encoding))
     except FileTrouble as trouble:
         return replace(made, trouble=trouble, field="tokenizer.encoding" if config.text_file is None else "text_file")
 
 
-def _of_text_file(path: Path, special_tokens: str, encoding: str | None) -> Tokens | TextStore:
+def _of_text_file(path: Path, special_tokens: str, encoding: str | None, *, whole: bool) -> Tokens | TextStore:
     """Encode a text file as it stands, line ends included; bytes that are not UTF-8 become lone surrogates.
 
     A large one is encoded piece by piece into a store on disk.
@@ -129,6 +174,6 @@ def _of_text_file(path: Path, special_tokens: str, encoding: str | None) -> Toke
     source = Source(path)
     if source.size > LARGE_TEXT and encoding in tokenizer.AVAILABLE:
         store = text_files.open_text(path, special_tokens)
-        store.encode()
+        store.encode(cancelled=lambda: not whole and store.bytes_done > 0)
         return store
     return tokenizer.encode(source.begins(source.size).decode("utf-8", "surrogateescape"), special_tokens, encoding)

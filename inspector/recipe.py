@@ -37,13 +37,17 @@ class Recipe:
 
     @classmethod
     def of(cls, config: InputConfig, stored: Mapping[Role, StoredTable] | None = None) -> Recipe:
-        """Return the recipe of an inspection whose sizes are filled in, with the tables that a file has of it."""
-        stored = stored or {}
+        """Return the recipe of an inspection whose sizes are filled in.
+
+        With `stored`, every row comes from these tables: what a file does not have is not made up.
+        """
+        if stored is not None:
+            return cls(stored.get(Role.TOKEN), stored.get(Role.POSITION), config.seed, stored.get(Role.SEGMENT))
         return cls(
-            stored.get(Role.TOKEN) or _layer(config.token_embedding),
-            stored.get(Role.POSITION) or _layer(config.position_embedding),
+            _layer(config.token_embedding),
+            _layer(config.position_embedding),
             config.seed,
-            stored.get(Role.SEGMENT) or _layer(config.segment_embedding),
+            _layer(config.segment_embedding),
         )
 
     @property

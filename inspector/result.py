@@ -83,8 +83,7 @@ class Result:
     @cached_property
     def recipe(self) -> Recipe:
         """Where the layers' rows come from."""
-        checkpoint = self.material.checkpoint
-        return Recipe.of(self.config, checkpoint.stored if checkpoint is not None else None)
+        return Recipe.of(self.config, self.material.stored if self.config.checkpoint is not None else None)
 
     @property
     def ok(self) -> bool:

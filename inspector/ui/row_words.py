@@ -9,7 +9,6 @@ import numpy as np
 
 from inspector import tokenizer
 from inspector.diagnosis import Severity, Stage
-from inspector.recipe import Recipe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +76,7 @@ def absence(result: Result, cell: Cell, kind: Kind) -> Absence | None:
 
 
 def _no_token_row(result: Result, cell: Cell) -> Absence | None:
-    if Recipe.of(result.config).token is None:
+    if result.recipe.token is None:
         return Absence(_verdict(result, Stage.TOKEN_EMBEDDING) or "the token table cannot be built", fault=True)
     return _outside("ID", result.grid.rows[cell.row][cell.column], result.config.token_embedding.num_embeddings)
 
@@ -87,7 +86,7 @@ def _no_position_row(result: Result, cell: Cell) -> Absence | None:
     if layer is None:
         return Absence("this model has no position table: the sum is the token row")
     verdict = _verdict(result, Stage.POSITION_EMBEDDING)
-    if Recipe.of(result.config).position is None:
+    if result.recipe.position is None:
         return Absence(verdict or "the position table cannot be built", fault=True)
     row = position_row(result, cell)
     if row is None:
