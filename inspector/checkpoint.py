@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector import files
-from inspector.config import SegmentEmbeddingConfig
+from inspector.config import InputConfig, SegmentEmbeddingConfig
 from inspector.files import tables
 from inspector.recipe import ITEM_SIZES, Role, StoredTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.config import InputConfig
     from inspector.files.tables import Found, FoundTable, Settings
     from inspector.files.tensors import Opened
 
@@ -23,6 +22,26 @@ SECTIONS = {
     Role.POSITION: "position_embedding",
     Role.SEGMENT: "segment_embedding",
 }
+
+
+def beside(config: InputConfig, path: str | None) -> InputConfig:
+    """Return the inspection with another checkpoint, or with none, and no size stated: they come from the file.
+
+    The text, the loader and the tokenizer stay.
+    """
+    usual = InputConfig()
+    unstated = (*SECTIONS.values(), "embedding_dim", "checkpoint", "checkpoint_tables")
+    kept = {name for name in config.stated if name.partition(".")[0] not in unstated}
+    return replace(
+        config,
+        checkpoint=path,
+        stated=frozenset(kept | {"checkpoint"} if path else kept),
+        checkpoint_tables=(),
+        embedding_dim=usual.embedding_dim,
+        token_embedding=usual.token_embedding,
+        position_embedding=usual.position_embedding,
+        segment_embedding=None,
+    )
 
 
 class Expected(NamedTuple):

@@ -24,6 +24,11 @@ _IMPOSTORS = (
 )
 
 
+def is_impostor(head: bytes) -> bool:
+    """Return whether a file begins as what lies in a checkpoint's place when a download went wrong."""
+    return any(head.lower().startswith(sign) for sign, _, _ in _IMPOSTORS)
+
+
 def recognise(path: Path, formats: Sequence[Format]) -> Format:
     """Return the format of a file.
 

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from inspector.config import InputConfig
+from inspector.material import LARGE_TEXT
 from inspector.ui.jobs import Lane
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from inspector.config import InputConfig
     from inspector.ui.session import Session
 
-INSPECTION_SUFFIXES = (".json", ".toml")
-LARGEST_TEXT = 64 * 2**20  # bytes; a text to look at is far smaller
 
-_NO_IDS = {"text_file": None, "token_ids": None, "token_ids_file": None}
+_NO_SOURCE: dict[str, Any] = {"text": None, "text_file": None, "token_ids": None, "token_ids_file": None}
 
 
 class Opened(NamedTuple):
-    """What was in a file: an inspection or a text, and what is to be said about it."""
+    """What a file brings to an inspection, and what is to be said about it.
+
+    `change` makes another inspection of the one there is. `is_whole` says that the file holds an inspection itself,
+    which Save writes back into it; `names` that the window is called after the file.
+    """
 
     path: Path
-    content: InputConfig | str
+    change: Callable[[InputConfig], InputConfig]
+    is_whole: bool = False
+    names: bool = False
     notice: str = ""
 
 
@@ -71,7 +76,11 @@ class Document(QObject):
         return self._session.config != self._saved
 
     def open(self, paths: Sequence[Path]) -> None:
-        """Open files in turn: an inspection replaces what is inspected, any other file its text; undoable."""
+        """Open files in turn, each a step that can be undone.
+
+        An inspection replaces what is inspected; a checkpoint, a tokenizer, IDs or a text only that part of it. What
+        cannot be read at all changes nothing and is a notice; what is broken is named by the inspection, and diagnosed.
+        """
         wanted = list(paths)
         self._lane.submit(lambda _: [read(path) for path in wanted])
 
@@ -102,14 +111,10 @@ class Document(QObject):
     @Slot(object)
     def _on_read(self, outcome: object) -> None:
         for opened in outcome:  # type: ignore[attr-defined]
-            path, content, notice = opened
-            if isinstance(content, str):
-                config = self._session.config.with_values({**_NO_IDS, "text": content})
-            else:
-                config = content
-            self._session.replace_config(config, f"open {path.name}")
-            self._session.set_notice(notice)
-            self._take(path if content is config else None, path.name)
+            self._session.replace_config(opened.change(self._session.config), f"open {opened.path.name}")
+            self._session.set_notice(opened.notice)
+            if opened.names:
+                self._take(opened.path if opened.is_whole else None, opened.path.name)
 
     @Slot(object)
     def _on_failed(self, error: object) -> None:
@@ -128,30 +133,57 @@ class Document(QObject):
 
 
 def read(path: Path) -> Opened:
-    """Read an inspection file, or any other file as a text in UTF-8, its line ends as they are.
+    """Find out what a file is, and read an inspection or a short text (UTF-8, its line ends as they are).
 
     Raises:
         NotOpened: it cannot be read, or is no inspection.
     """
-    try:
-        if path.suffix.lower() in INSPECTION_SUFFIXES:
-            from inspector import inspection_file  # with its parsers, needed only now
+    from inspector.files.kinds import FileKind, kind_of  # with every format, needed only now
+    from inspector.files.tensors import FileTrouble
 
-            try:
-                return Opened(path, inspection_file.read(path))
-            except inspection_file.InspectionFileError as error:
-                raise NotOpened(_naming(path, str(error))) from error
-        if path.stat().st_size > LARGEST_TEXT:
-            raise NotOpened(f"{path.name} holds more than {LARGEST_TEXT // 2**20} MiB, too much text to look at.")
-        data = path.read_bytes()
+    path = path.absolute()
+    try:
+        kind = kind_of(path)
+        if kind is FileKind.INSPECTION:
+            return _inspection(path)
+        if kind is FileKind.TEXT and path.stat().st_size <= LARGE_TEXT:
+            return _text(path, path.read_bytes())
+    except FileTrouble as trouble:
+        raise NotOpened(_naming(path, f"{path.name} {trouble.reason}")) from trouble
     except OSError as error:
         raise NotOpened(f"{path.name} cannot be read: {error.strerror or error}.") from error
+    if kind is FileKind.CHECKPOINT:
+        from inspector import checkpoint
+
+        return Opened(path, lambda config: checkpoint.beside(config, str(path)))
+    if kind is FileKind.TOKENIZER:
+        return _changing(path, {"tokenizer.encoding": str(path), "tokenizer.n_vocab": None})
+    source = "text_file" if kind is FileKind.TEXT else "token_ids_file"
+    return _changing(path, {**_NO_SOURCE, source: str(path)})
+
+
+def _inspection(path: Path) -> Opened:
+    from inspector import inspection_file  # with its parsers
+
+    try:
+        config = inspection_file.read(path)
+    except inspection_file.InspectionFileError as error:
+        raise NotOpened(_naming(path, str(error))) from error
+    return Opened(path, lambda _: config, is_whole=True, names=True)
+
+
+def _text(path: Path, data: bytes) -> Opened:
     text = data.decode(errors="replace")
     replaced = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
+    opened = _changing(path, {**_NO_SOURCE, "text": text})._replace(names=True)
     if not replaced:
-        return Opened(path, text)
+        return opened
     were = "1 place was" if replaced == 1 else f"{replaced:,} places were"
-    return Opened(path, text, f"{path.name} is not all UTF-8 text: {were} replaced by U+FFFD.")
+    return opened._replace(notice=f"{path.name} is not all UTF-8 text: {were} replaced by U+FFFD.")
+
+
+def _changing(path: Path, values: Mapping[str, Any]) -> Opened:
+    return Opened(path, lambda config: config.with_values(values))
 
 
 def _naming(path: Path, words: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -10,8 +10,9 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from inspector import pipeline, tokenizer, torch_start
 from inspector.diagnosis import Cell
-from inspector.material import inputs, read
+from inspector.material import Read, inputs, read, shares_checkpoint
 from inspector.ui.jobs import Job, Lane
+from inspector.ui.text_encoding import TextEncoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 AT_ONCE_CHARACTERS = 20_000
 # Values of one batch's rows that are looked up at once; beyond it in the background.
 AT_ONCE_VALUES = 1_000_000
+# IDs of a file whose batches are found at once, also when they are shuffled.
+AT_ONCE_IDS = 1_000_000
 # A size is typed digit by digit: the layers are built when the hand pauses.
 PAUSE_MS = 150
 
@@ -71,7 +74,8 @@ class Session(QObject):
         super().__init__(parent)
         self._config = config
         self._batch = 0
-        self._material: Material | None = None
+        self._material: Material | None = None  # None while it is to be read anew
+        self._read: Read | None = None  # what was read last, of which the next reading takes what it can
         self._result: Result | None = None
         self._layers: Layers | None = None
         self._rows = Rows(reason="Loading torch …")
@@ -83,10 +87,14 @@ class Session(QObject):
         self._torch_ready = False
         self.undo_stack = QUndoStack(self)
         self._reading = Lane("reading", self)
+        self._encoding = TextEncoding(self)
         self._building = Lane("building", self)
         self._tracing = Lane("tracing", self)
         self._reading.done.connect(self._on_read)
         self._reading.failed.connect(self._on_read_failed)
+        self._encoding.changed.connect(self._on_busy)
+        self._encoding.grown.connect(self._on_grown)
+        self._encoding.failed.connect(self._on_encoding_failed)
         self._building.done.connect(self._on_built)
         self._building.failed.connect(self._on_build_failed)
         self._building.progressed.connect(self._on_build_progressed)
@@ -103,6 +111,14 @@ class Session(QObject):
     def config(self) -> InputConfig:
         """What is inspected, as it was stated."""
         return self._config
+
+    @property
+    def sizes(self) -> InputConfig:
+        """What is inspected, every size filled in: from the checkpoint, where there is one."""
+        known = self._read.material.checkpoint if self._read is not None else None
+        if known is None or not shares_checkpoint(self._config, self._read):
+            return self._config.resolved()
+        return known.filled(self._config).resolved()
 
     @property
     def result(self) -> Result | None:
@@ -133,7 +149,12 @@ class Session(QObject):
     def busy(self) -> str:
         """What is going on in the background, in a sentence."""
         if self._reading.busy:
-            return "Encoding the text …" if self._vocabulary_ready else "Loading the vocabulary …"
+            if not self._vocabulary_ready:
+                return "Loading the vocabulary …"
+            if self._material is None:
+                return "Reading the file …" if _names_file(self._config) else "Encoding the text …"
+        if self._encoding.busy:
+            return self._encoding.words
         if self._building.busy:
             return "Building the layers …" if self._torch_ready else "Loading torch …"
         return "Looking up rows …" if self._tracing.busy else ""
@@ -154,6 +175,8 @@ class Session(QObject):
     def replace_text(self, start: int, end: int, text: str) -> None:
         """Replace the characters `start` to `end` - 1 of the text: an edit in an excerpt of it."""
         whole = self._config.text or ""
+        if self._config.text_file is not None and self._result is not None and self._result.tokens is not None:
+            whole = self._result.tokens.text
         self.set_text(whole[:start] + text + whole[end:])
 
     def set_value(self, name: str, value: Any) -> None:
@@ -231,6 +254,7 @@ class Session(QObject):
 
     def cancel(self) -> None:
         """Stop building or looking up."""
+        self._encoding.stop()
         if self._pause.isActive() or self._building.busy or self._tracing.busy:
             self._pause.stop()
             self._building.cancel()
@@ -238,7 +262,13 @@ class Session(QObject):
             self._set_rows(Rows(reason="Cancelled. Change an argument, or press F5, to build the layers."))
 
     def rebuild(self) -> None:
-        """Build the layers again after they were cancelled or did not fit."""
+        """Build the layers again after they were cancelled or did not fit; read files again, which may have changed."""
+        if _names_file(self._config):
+            self._encoding.go_on()
+            if not self._encoding.busy:
+                self._material, self._read = None, None
+                self._judge()
+                return
         self._look_up()
         self.rows_changed.emit(self._rows)
 
@@ -248,6 +278,7 @@ class Session(QObject):
         self.blockSignals(True)
         for lane in (self._reading, self._building, self._tracing):
             lane.close()
+        self._encoding.close()
         torch_start.wait()
 
     # ---- text to verdict -----------------------------------------------------------------------------------------
@@ -262,19 +293,19 @@ class Session(QObject):
 
     def _judge(self) -> None:
         """Judge what is stated: at once where that is quick, otherwise in the background."""
-        config, batch, material = self._config, self._batch, self._material
-        quick = material is not None or _reads_at_once(config)
+        config, batch, material, before = self._config, self._batch, self._material, self._read
+        quick = _judges_at_once(config, before) if material is not None else _reads_at_once(config, before)
         quick = quick and self._vocabulary_ready and (self._torch_ready or not config.loader.shuffle)
         if quick:
             self._reading.cancel()
-            self._show(*_read(config, batch, material))
+            self._show(config, *_read(config, batch, material, before))
         else:
 
             def work(_: Job) -> tuple[InputConfig, Material, Result]:
                 if not self._vocabulary_ready:
                     tokenizer.import_libraries()  # first: beside torch's they would wait, the interpreter in hand
                     torch_start.preload()
-                return config, *_read(config, batch, material)
+                return config, *_read(config, batch, material, before)
 
             self._reading.submit(work)
 
@@ -283,26 +314,52 @@ class Session(QObject):
         config, material, result = outcome
         self._vocabulary_ready = True
         if config == self._config:
-            self._show(material, result)
+            self._show(config, material, result)
 
     @Slot(object)
     def _on_read_failed(self, error: object) -> None:
         self.set_notice(str(error))
 
-    def _show(self, material: Material, result: Result) -> None:
+    @Slot(object)
+    def _on_grown(self, _text: object) -> None:
+        """Judge anew what has become of a text: more batches than before."""
+        if self._material is not None:
+            self._material = replace(self._material)  # another value: the store in it is another by now
+            self._judge()
+
+    @Slot(object)
+    def _on_encoding_failed(self, error: object) -> None:
+        """Say what is wrong with a text that could not be read to its end: reading it anew finds that out."""
+        self._material, self._read = None, None
+        self.set_notice(str(error))
+        self._judge()
+
+    def _show(self, config: InputConfig, material: Material, result: Result) -> None:
+        self._read = Read(config, material)
+        self._encoding.follow(material)
+        before = self._result
         self._material, self._result, self._batch = material, result, result.batch
         cell = self._nearest(self._cell or Cell(0, 0))
         cell_moved, self._cell = cell != self._cell, cell
         again = [d for d in result.diagnoses if self._diagnosis and d.code == self._diagnosis.code]
         diagnosis = again[0] if again else None
         diagnosis_moved, self._diagnosis = diagnosis != self._diagnosis, diagnosis
-        self._look_up()
+        if not self._shows_rows_of(before):
+            self._look_up()
         self.result_changed.emit(result)
         self.rows_changed.emit(self._rows)
         if cell_moved:
             self.cell_changed.emit(cell)
         if diagnosis_moved:
             self.diagnosis_changed.emit(diagnosis)
+
+    def _shows_rows_of(self, before: Result | None) -> bool:
+        """Return whether the rows that are shown, of the verdict before, are those of this one too."""
+        now, layers = self._result, self._layers
+        if before is None or now is None or layers is None or self._rows.trace is None:
+            return False
+        same_batch = (before.ids, before.grid.rows, before.config) == (now.ids, now.grid.rows, now.config)
+        return same_batch and layers.recipe == now.recipe and layers.file is now.file
 
     # ---- verdict to rows -----------------------------------------------------------------------------------------
 
@@ -414,19 +471,35 @@ class Session(QObject):
 _NO_SOURCE: dict[str, Any] = {"text": None, "text_file": None, "token_ids": None, "token_ids_file": None}
 
 
-def _reads_at_once(config: InputConfig) -> bool:
+def _names_file(config: InputConfig) -> bool:
+    return bool(config.checkpoint or config.text_file or config.token_ids_file)
+
+
+def _reads_at_once(config: InputConfig, before: Read | None) -> bool:
     """Return whether all that an inspection reads is read within a moment."""
-    if config.checkpoint or config.text_file or config.token_ids_file:
+    if config.text_file or config.token_ids_file:
         return False
+    if config.checkpoint and not shares_checkpoint(config, before):
+        return False
+    if before is None or config.tokenizer != before.config.tokenizer:
+        encoding = config.tokenizer.encoding
+        if encoding is not None and encoding not in tokenizer.AVAILABLE:
+            return False
     return config.text is None or len(config.text) <= AT_ONCE_CHARACTERS
 
 
-def _read(config: InputConfig, batch: int, material: Material | None) -> tuple[Material, Result]:
+def _judges_at_once(config: InputConfig, before: Read | None) -> bool:
+    """Return whether what was read is judged within a moment: a file's samples may be too many to shuffle."""
+    ids = before.material.ids if before is not None else None
+    return ids is None or len(ids) <= AT_ONCE_IDS
+
+
+def _read(config: InputConfig, batch: int, material: Material | None, before: Read | None) -> tuple[Material, Result]:
     if material is None:
-        material = read(config)
+        material = read(config, before, whole=False)
         if isinstance(material.tokens, tokenizer.Tokens):
             material.tokens.prepare_spans()
-        elif config.tokenizer.encoding in tokenizer.AVAILABLE:
+        elif (material.encoding or config.tokenizer.encoding) in tokenizer.AVAILABLE:
             tokenizer.gpt2().token_bytes  # noqa: B018 - the grid's first painting asks for them
     return material, pipeline.run(pipeline.Request(config, batch), material)
 
@@ -442,12 +515,14 @@ class _Change(QUndoCommand):
         self._old = old
         self._new = new
         self._edit = edit
+        self._unstated = frozenset(new) - session.config.stated
 
     def redo(self) -> None:
         self._session._set_config(self._session.config.with_values(self._new))
 
     def undo(self) -> None:
-        self._session._set_config(self._session.config.with_values(self._old))
+        config = self._session.config.with_values(self._old)
+        self._session._set_config(replace(config, stated=config.stated - self._unstated))
 
     def id(self) -> int:
         return -1 if self._edit is None else 1  # Qt offers a command to the one before it when the numbers are equal
@@ -460,17 +535,26 @@ class _Change(QUndoCommand):
 
 
 class _Replace(QUndoCommand):
-    """Another inspection in place of this one."""
+    """Another inspection in place of this one. Where both have the same text, one typed since stays as it is."""
 
     def __init__(self, session: Session, label: str, old: InputConfig, new: InputConfig) -> None:
         super().__init__(label)
         self._session = session
         self._old = old
         self._new = new
+        self._keeps_text = all(getattr(old, name) == getattr(new, name) for name in _NO_SOURCE)
 
     def redo(self) -> None:
-        self._old = self._session.config
-        self._session._set_config(self._new)
+        self._old, new = self._session.config, self._with_text_of_now(self._new)
+        self._session._set_config(new)
 
     def undo(self) -> None:
-        self._session._set_config(self._old)
+        self._session._set_config(self._with_text_of_now(self._old))
+
+    def _with_text_of_now(self, config: InputConfig) -> InputConfig:
+        if not self._keeps_text:
+            return config
+        now = self._session.config
+        stated = (config.stated - _NO_SOURCE.keys()) | (now.stated & _NO_SOURCE.keys())
+        sources: dict[str, Any] = {name: getattr(now, name) for name in _NO_SOURCE}
+        return replace(config, **sources, stated=stated)

@@ -30,7 +30,7 @@ class TopRow(QWidget):
         super().__init__(parent)
         self._session = session
         self.open_button = QPushButton("Open…")
-        self.open_button.setToolTip("Open an inspection or a text (Ctrl+O)")
+        self.open_button.setToolTip("Open an inspection, a text, a checkpoint, token IDs or a tokenizer (Ctrl+O)")
         self.open_button.clicked.connect(open_file.trigger)
         self.save_button = QPushButton("Save")
         self.save_button.setToolTip("Save this inspection (Ctrl+S)")

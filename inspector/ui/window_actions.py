@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QUndoStack
 
+    from inspector.config import InputConfig
     from inspector.ui.main_window import MainWindow
     from inspector.ui.message_window import MessageWindow
     from inspector.ui.session import Session
@@ -28,7 +29,7 @@ SCHEMES = {"system": Qt.ColorScheme.Unknown, "light": Qt.ColorScheme.Light, "dar
 SCHEME_SETTING = "view/scheme"
 
 _INSPECTIONS = "Inspections (*.json *.toml)"
-_FILES = f"Inspections and texts (*.json *.toml *.txt *.md);;{_INSPECTIONS};;All files (*)"
+_TEXTS = "Texts (*.txt *.md)"
 
 
 class WindowActions(QObject):
@@ -46,6 +47,8 @@ class WindowActions(QObject):
         self.open = self._action("&Open…", self._on_open, standard.Open)
         self.save = self._action("&Save", self._on_save, standard.Save)
         self.save_as = self._action("Save &as…", self._on_save_as, standard.SaveAs)
+        self.open_folder = self._action("Open &folder…", self._on_open_folder)
+        self.close_checkpoint = self._action("&Close checkpoint", self._on_close_checkpoint)
         self.quit = self._action("&Quit", window.close, "Ctrl+Q")
         self.undo = self._action("&Undo", self._on_undo, standard.Undo)
         self.redo = self._action("&Redo", self._on_redo, standard.Redo)
@@ -65,6 +68,8 @@ class WindowActions(QObject):
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._on_turn_changed)
         self._show_undo()
+        session.config_changed.connect(self._show_checkpoint)
+        self._show_checkpoint(session.config)
 
     def _action(
         self, words: str, run: Callable[[], object], key: QKeySequence.StandardKey | str | None = None
@@ -79,7 +84,9 @@ class WindowActions(QObject):
 
     def _fill_menus(self) -> None:
         bar = self._window.menuBar()
-        _fill(bar.addMenu("&File"), self.open, self.save, self.save_as, None, self.quit)
+        files = bar.addMenu("&File")
+        _fill(files, self.open, self.open_folder, self.close_checkpoint, None)
+        _fill(files, self.save, self.save_as, None, self.quit)
         _fill(bar.addMenu("&Edit"), self.undo, self.redo)
         view = bar.addMenu("&View")
         schemes = QActionGroup(view)
@@ -105,9 +112,23 @@ class WindowActions(QObject):
     # ---- file ----------------------------------------------------------------------------------------------------
 
     def _on_open(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self._window, "Open an inspection or a text", "", _FILES)
+        name, _ = QFileDialog.getOpenFileName(self._window, "Open a file of any kind", "", _filters())
         if name:
             self._window.document.open([Path(name)])
+
+    def _on_open_folder(self) -> None:
+        name = QFileDialog.getExistingDirectory(self._window, "Open a folder that holds a checkpoint")
+        if name:
+            self._window.document.open([Path(name)])
+
+    def _on_close_checkpoint(self) -> None:
+        from inspector import checkpoint
+
+        self._session.replace_config(checkpoint.beside(self._session.config, None), "close the checkpoint")
+
+    @Slot(object)
+    def _show_checkpoint(self, config: InputConfig) -> None:
+        self.close_checkpoint.setEnabled(config.checkpoint is not None)
 
     def _on_save(self) -> None:
         path = self._window.document.path
@@ -184,6 +205,19 @@ class WindowActions(QObject):
         self._session.set_notice(
             f"Embedding Inspector {__version__}: the input stage of a GPT-style model, row by row. MIT licence."
         )
+
+
+def _filters() -> str:
+    """Return the filters of the open dialog: everything that is known, then each kind."""
+    from inspector import files
+    from inspector.files.token_files import ID_SUFFIXES
+
+    ids = f"Token IDs ({' '.join(f'*{suffix}' for suffix in ID_SUFFIXES)})"
+    tokenizers = "Tokenizers (*.json *merges.txt *.pkl)"
+    patterns = dict.fromkeys(("*.json", "*.toml", "*.txt", "*.md", "*.pkl"))
+    patterns.update(dict.fromkeys(f"*{suffix}" for suffix in (*files.SUFFIXES, *ID_SUFFIXES)))
+    every = f"All that can be opened ({' '.join(patterns)})"
+    return ";;".join([every, _INSPECTIONS, _TEXTS, ids, tokenizers, files.dialog_filter()])
 
 
 def _fill(menu: QMenu, *actions: QAction | None) -> None:

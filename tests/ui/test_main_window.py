@@ -176,7 +176,7 @@ def test_says_what_is_not_utf8(open_window, qtbot, tmp_path):
         ("bad.json", "{", "bad.json"),
         ("odd.json", '{"loader": {"strid": 4}}', "strid"),
         ("odd.toml", "= 3", "odd.toml"),
-        ("none.txt", None, "none.txt cannot be read: No such file or directory."),
+        ("none.txt", None, "none.txt is not there."),
         ("none.json", None, "none.json"),
     ],
 )
