@@ -78,7 +78,7 @@ def open_characters(path: Path) -> CharacterVocabulary:
             "save a dictionary of plain numbers and strings",
         ) from error
     except BrokenPickle as error:
-        raise _not_one(path, f"is not a whole pickle: {error}") from error
+        raise _not_one(path, f"holds a pickle that cannot be read: {error}") from error
     if not isinstance(root, dict) or "itos" not in root or "stoi" not in root:
         raise _not_one(path, "is a pickle without itos and stoi, the two dictionaries of a character-level vocabulary")
     characters, ids = _characters(path, root["itos"]), _ids(path, root["stoi"])
