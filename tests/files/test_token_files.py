@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.files import token_files, token_json
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.token_files import open_ids
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,6 +183,7 @@ def test_the_width_is_found(tmp_path: Path, n_vocab: int | None, dtype: str, cou
     ids = np.random.default_rng(1).zipf(1.3, count) % most
     found = open_ids(raw(tmp_path / "train.bin", ids, dtype), n_vocab=n_vocab)
     assert found.dtype == dtype
+    assert list(found) == ids.tolist()
     assert f"{count:,} IDs" in found.reason
     assert (found.suspicion is None) == (dtype != "uint16" or (n_vocab or 0) <= 65536)
 
@@ -377,6 +378,7 @@ BAD: list[tuple[str, bytes, Trouble, str]] = [
     ("a.npy", objects(), Trouble.PICKLE_REFUSED, "Python objects"),
     ("a.pt", b"nothing of the kind", Trouble.NOT_RECOGNISED, "torch.save"),
     ("a.pt", saved(torch.tensor(IDS))[:-40], Trouble.TRUNCATED, ""),
+    ("a.pt", saved(torch.tensor(IDS)).replace(b"K\x12\x85", b"K\x13\x85"), Trouble.TRUNCATED, "8 are missing"),
     ("a.pt", saved(Code()), Trouble.PICKLE_REFUSED, "runs code"),
     ("a.pt", saved(torch.ones(3, dtype=torch.bfloat16)), Trouble.NOT_RECOGNISED, "tensor of bfloat16"),
     ("a.pt", saved("text"), Trouble.NOT_RECOGNISED, "something other than a tensor"),
