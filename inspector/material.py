@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector import resources, tokenizer
+from inspector.trouble import FileTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.checkpoint import Checkpoint
     from inspector.config import InputConfig
-    from inspector.files.tensors import FileTrouble
     from inspector.files.text_files import TextStore
     from inspector.files.token_files import IdFile
     from inspector.recipe import Role, StoredTable
@@ -102,7 +102,6 @@ def _with_checkpoint(made: Material, config: InputConfig, before: Read | None) -
         return replace(made, checkpoint=before.material.checkpoint)
 
     from inspector import checkpoint
-    from inspector.files.tensors import FileTrouble
 
     size = config.tokenizer.n_vocab if config.is_stated("tokenizer") else None
     try:
@@ -123,8 +122,6 @@ def _with_tokenizer(made: Material, config: InputConfig) -> Material:
     if encoding in tokenizer.ENCODING_SIZES and not needed:
         return made  # its size is known, and that is all that IDs are judged by
 
-    from inspector.files.tensors import FileTrouble
-
     try:
         tokenizer.use(encoding)
     except FileTrouble as trouble:
@@ -135,7 +132,6 @@ def _with_tokenizer(made: Material, config: InputConfig) -> Material:
 
 
 def _with_ids(made: Material, config: InputConfig, before: Read | None, *, whole: bool) -> Material:
-    from inspector.files.tensors import FileTrouble
 
     encoding, special = made.encoding or config.tokenizer.encoding, config.tokenizer.special_tokens
     if before is not None and before.config.token_ids is None:

@@ -239,8 +239,8 @@ def encode(text: str, special_tokens: str, encoding: str | None = "gpt2") -> Tok
 
 
 def _encoded(vocabulary: VocabularyFile, text: str, *, special: bool) -> list[int]:
-    from inspector.files.tensors import FileTrouble, Trouble
     from inspector.files.vocabulary import CannotEncode
+    from inspector.trouble import FileTrouble, Trouble
 
     try:
         return vocabulary.encode(text, special=special)

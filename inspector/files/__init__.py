@@ -13,7 +13,8 @@ from inspector.files.beside import look_beside
 from inspector.files.formats import FORMATS
 from inspector.files.recognise import recognise
 from inspector.files.source import unreadable
-from inspector.files.tensors import FileTrouble, Opened, Shards, Trouble
+from inspector.files.tensors import Opened, Shards
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

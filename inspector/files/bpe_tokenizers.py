@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from inspector.files.beside import read_object
 from inspector.files.shown import shown
 from inspector.files.source import Source
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.vocabulary import CannotEncode, as_text, byte_characters, from_byte_characters, from_pieces
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,8 +9,8 @@ from inspector.files.pickle_program import read_pickle
 from inspector.files.pickle_values import BrokenPickle, NeedsCode
 from inspector.files.shown import shown
 from inspector.files.source import Source
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.vocabulary import CannotEncode, as_text
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

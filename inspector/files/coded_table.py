@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.files.plain_table import require_indices, require_room, two_axes
 from inspector.files.shown import shown
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.files.shard_names import shards_of
 from inspector.files.sharded import INDEX
 from inspector.files.source import unreadable
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,8 @@ from inspector.files.plain_table import PlainTable
 from inspector.files.shard_names import shards_of
 from inspector.files.shown import shown
 from inspector.files.source import Source
-from inspector.files.tensors import FileTrouble, TensorInfo, Trouble
+from inspector.files.tensors import TensorInfo
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

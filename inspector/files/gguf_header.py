@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.files.shown import shown
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from inspector.files.source import Source, Stream

@@ -13,7 +13,7 @@ from inspector.files.beside import CONFIGS
 from inspector.files.recognise import is_impostor
 from inspector.files.sharded import INDEX
 from inspector.files.source import Source
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from pathlib import Path

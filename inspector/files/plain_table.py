@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.files.dtypes import ITEM_SIZES
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from inspector.files.plain_table import PlainTable
 from inspector.files.shard_names import shards_of
 from inspector.files.shown import shown
 from inspector.files.source import Source
-from inspector.files.tensors import FileTrouble, TensorInfo, Trouble
+from inspector.files.tensors import TensorInfo
 from inspector.files.torch_archive import (
     PICKLE_MAGIC,
     ZIP_MAGIC,
@@ -21,6 +21,7 @@ from inspector.files.torch_archive import (
     read_legacy,
     read_zip,
 )
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

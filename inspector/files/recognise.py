@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from inspector.files.beside import CONFIGS
 from inspector.files.formats import HEAD
 from inspector.files.source import Source
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

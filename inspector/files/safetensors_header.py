@@ -13,7 +13,8 @@ from inspector.files.dtypes import ITEM_SIZES
 from inspector.files.jsontext import NotAnObject, json_object
 from inspector.files.shown import shown
 from inspector.files.source import MOST_AT_ONCE
-from inspector.files.tensors import FileTrouble, TensorInfo, Trouble
+from inspector.files.tensors import TensorInfo
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,8 @@ from inspector.files.formats import FORMATS, file_format
 from inspector.files.recognise import recognise
 from inspector.files.shown import shown
 from inspector.files.source import MOST_AT_ONCE
-from inspector.files.tensors import FileTrouble, Shards, Trouble
+from inspector.files.tensors import Shards
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from inspector.files.source import Source, unreadable
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.text_cache import kept_store, new_store
 from inspector.files.text_excerpt import Excerpt, characters_of, tokens_around
 from inspector.files.text_pieces import piece_at
 from inspector.files.token_sequence import FileIds
 from inspector.tokenizer import SPECIAL_TOKEN, gpt2
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

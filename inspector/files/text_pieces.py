@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from inspector.files.source import Source

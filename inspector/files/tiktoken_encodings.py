@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.vocabulary import CannotEncode
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

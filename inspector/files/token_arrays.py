@@ -10,7 +10,6 @@ from inspector.files.dtypes import ITEM_SIZES
 from inspector.files.formats import HEAD
 from inspector.files.pickle_values import Stored
 from inspector.files.shown import shown
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.token_json import found_lists, ids_of
 from inspector.files.token_layout import TYPECODES, Found, Layout, contiguous, fits, not_ids
 from inspector.files.token_width import challenge
@@ -22,6 +21,7 @@ from inspector.files.torch_archive import (
     read_legacy,
     read_zip,
 )
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from inspector.files.source import Source

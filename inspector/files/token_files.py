@@ -9,12 +9,12 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.files.source import Source
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.token_arrays import NPY_MAGIC, is_pt, read_npy, read_pt
 from inspector.files.token_json import read_json, read_jsonl
 from inspector.files.token_layout import not_ids
 from inspector.files.token_raw import is_llmc, read_llmc, read_raw
 from inspector.files.token_sequence import FileIds
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.files import bpe_tokenizers, character_vocabulary, tiktoken_encodings
 from inspector.files.beside import look_beside
 from inspector.files.source import Source, unreadable
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.vocabulary import CannotEncode, VocabularyFile
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable

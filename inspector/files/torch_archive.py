@@ -15,7 +15,7 @@ from inspector.files.pickle_program import read_pickle
 from inspector.files.pickle_values import BrokenPickle, NeedsCode, Storage, Stored
 from inspector.files.shown import shown
 from inspector.files.source import MOST_AT_ONCE
-from inspector.files.tensors import FileTrouble, Trouble
+from inspector.trouble import FileTrouble, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

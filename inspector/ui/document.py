@@ -139,7 +139,7 @@ def read(path: Path) -> Opened:
         NotOpened: it cannot be read, or is no inspection.
     """
     from inspector.files.kinds import FileKind, kind_of  # with every format, needed only now
-    from inspector.files.tensors import FileTrouble
+    from inspector.trouble import FileTrouble
 
     path = path.absolute()
     try:

@@ -9,6 +9,7 @@ import numpy as np
 
 from inspector import tokenizer
 from inspector.diagnosis import Severity, Stage
+from inspector.recipe import Role, StoredTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,14 +42,50 @@ def titles(result: Result | None, cell: Cell | None) -> dict[Kind, str]:
     if result is None or cell is None:
         return {"token": "tok_emb.weight", "position": "pos_emb.weight", "sum": "tok_emb.weight + pos_emb.weight"}
     token_id = result.grid.rows[cell.row][cell.column]
-    token = f"tok_emb.weight[{token_id}]"
+    token = _row_of(result, Role.TOKEN, token_id)
+    terms = [token]
+    if result.config.segment_embedding is not None:
+        terms.append(_row_of(result, Role.SEGMENT, 0))
     if result.config.position_embedding is None:
-        position, added = "no pos_emb", f"{token}, nothing added"
+        position = "no position table" if result.material.checkpoint is not None else "no pos_emb"
     else:
         row = position_row(result, cell)
-        position = f"pos_emb.weight[{'…' if row is None else row}]"
-        added = f"{token} + {position}"
-    return {"token": token + _token_text(result.config, token_id), "position": position, "sum": added}
+        position = _row_of(result, Role.POSITION, "…" if row is None else row)
+        terms.append(position)
+    added = " + ".join(terms) if len(terms) > 1 else f"{token}, nothing added"
+    tied = " (tied)" if _is_tied(result) else ""
+    return {"token": token + tied + _token_text(result.config, token_id), "position": position, "sum": added}
+
+
+_NAMES = {Role.TOKEN: "tok_emb.weight", Role.POSITION: "pos_emb.weight", Role.SEGMENT: "seg_emb.weight"}
+
+
+def _row_of(result: Result, role: Role, row: float | str) -> str:
+    """Return a row as Python writes it: by the tensor's own name where it lies in a file."""
+    recipe = result.recipe
+    layer = {Role.TOKEN: recipe.token, Role.POSITION: recipe.position, Role.SEGMENT: recipe.segment}[role]
+    if not isinstance(layer, StoredTable):
+        return f"{_NAMES[role]}[{row}]"
+    return f"{layer.name}[:, {row}]" if layer.transposed else f"{layer.name}[{row}]"
+
+
+def _is_tied(result: Result) -> bool:
+    checkpoint = result.material.checkpoint
+    return checkpoint is not None and checkpoint.found.token is not None and checkpoint.found.token.tied
+
+
+def origin(result: Result) -> str:
+    """Return where the rows come from: "seed 123 · float32 · fresh layers", or a file and how it stores them."""
+    config, checkpoint = result.config, result.material.checkpoint
+    found = [] if checkpoint is None else [t for role in Role if (t := checkpoint.found.table(role)) is not None]
+    if checkpoint is None or not found:
+        dtypes = dict.fromkeys(layer.dtype for layer in (config.token_embedding, config.position_embedding) if layer)
+        made = "no layers" if config.checkpoint is not None else "fresh layers"
+        return f"seed {config.seed} · {' and '.join(dtypes)} · {made}"
+    stored = dict.fromkeys(f"{t.dtype}, dequantised" if t.quantised else t.dtype for t in found)
+    roles = {t.role for t in found}
+    fresh = "position layer fresh" if Role.POSITION not in roles and config.position_embedding is not None else ""
+    return " · ".join(filter(None, (f"rows of {checkpoint.opened.path.name}", " and ".join(stored), fresh)))
 
 
 def position_row(result: Result, cell: Cell) -> int | float | None:

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import save_file
 
 from inspector.files import Trouble, open_checkpoint
-from inspector.files.tensors import FileTrouble
+from inspector.trouble import FileTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 from inspector import resources, tokenizer
 from inspector.files import tiktoken_encodings
-from inspector.files.tensors import FileTrouble, Trouble
 from inspector.files.tokenizer_files import KINDS, CannotEncode, VocabularyFile, open_tokenizer
 from inspector.files.vocabulary import byte_characters, from_byte_characters, from_pieces
+from inspector.trouble import FileTrouble, Trouble
 
 tokenizers = pytest.importorskip("tokenizers")
 
