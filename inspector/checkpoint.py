@@ -61,6 +61,11 @@ class Checkpoint:
     known: Settings
 
     @property
+    def candidates(self) -> list[str]:
+        """The names of all tensors that could be a table, those with telling names first."""
+        return tables.candidates(self.opened.file.tensors)
+
+    @property
     def stored(self) -> dict[Role, StoredTable]:
         """The tables whose rows can be looked up."""
         found = {role: self.found.table(role) for role in Role}

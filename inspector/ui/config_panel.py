@@ -16,6 +16,7 @@ from inspector.ui.arguments import ARGUMENTS, CHOICES, DTYPES, MORE_LINES, SWITC
 from inspector.ui.fields import CheckField, ChoiceField, Mark, Tinted
 from inspector.ui.number_field import NumberField
 from inspector.ui.panel import Muted, Panel
+from inspector.ui.table_choices import TableChoices
 
 if TYPE_CHECKING:
     from inspector.ui.session import Session
@@ -43,7 +44,9 @@ class LayersPanel(Panel):
         self.info.deleteLater()
         self.more_button = QPushButton("More")
         self.more_button.setCheckable(True)
-        self.more_button.setToolTip("Show every argument: padding_idx, max_norm, dtype, offset, seeds, segment table")
+        self.more_button.setToolTip(
+            "Show every argument: padding_idx, max_norm, dtype, offset, seeds, segment table, tables"
+        )
         self.more_button.setFixedWidth(self.more_button.fontMetrics().horizontalAdvance("▲ More") + 24)
         self.more_button.toggled.connect(self._on_more_toggled)
         self.header.addWidget(Muted("embedding dim"))
@@ -54,7 +57,7 @@ class LayersPanel(Panel):
         self.body.addLayout(self._loader_line())
         self.setFocusProxy(self._fields["token_embedding.num_embeddings"])
         session.config_changed.connect(self._on_config_changed)
-        session.result_changed.connect(self._on_verdict_changed)
+        session.result_changed.connect(self._on_result_changed)
         session.diagnosis_changed.connect(self._on_verdict_changed)
         self._show_config()
         self._show_marks()
@@ -97,6 +100,7 @@ class LayersPanel(Panel):
             line = _line(*(self._make(part[1:-1]) if part.startswith("{") else _word(part) for part in parts))
             line.addStretch(1)
             lines.addLayout(line)
+        lines.addWidget(TableChoices(self._session))
         self._more.hide()
         self.body.addWidget(self._more)
         self._show_config()
@@ -153,6 +157,7 @@ class LayersPanel(Panel):
 
     def _on_switched(self, name: str, on: object) -> None:
         self._set_at_once(name, (self._tables[name] if on else None) if name in self._tables else on)
+        self._show_config()  # also where that changes nothing: a checkpoint may have no such table
 
     @Slot()
     def _on_undo_wanted(self) -> None:
@@ -182,13 +187,19 @@ class LayersPanel(Panel):
         self._show_config()
 
     @Slot(object)
+    def _on_result_changed(self, _: object) -> None:
+        if self._session.config.checkpoint is not None:
+            self._show_config()  # its sizes are known by now
+        self._show_marks()
+
+    @Slot(object)
     def _on_verdict_changed(self, _: object) -> None:
         self._show_marks()
 
     # ---- what is shown -------------------------------------------------------------------------------------------
 
     def _show_config(self) -> None:
-        config = self._session.config.resolved()
+        config = self._session.sizes
         for name in self._tables:
             self._tables[name] = getattr(self._session.config, name) or self._tables[name]
         for name, field in self._fields.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Slot
@@ -23,6 +24,7 @@ PADDING = 10
 SIGN = 18  # room for the sign left of a box's words
 
 NAMES = {
+    Stage.FILE: "File",
     Stage.TOKENIZER: "Tokenizer",
     Stage.DATA_LOADER: "Data loader",
     Stage.TOKEN_EMBEDDING: "Token embedding",
@@ -48,17 +50,22 @@ class StageStrip(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(ARROW)
         self.text_box = StageBox(TEXT, session)
-        self.boxes = {stage: StageBox(name, session) for stage, name in NAMES.items()}
-        for box in (self.text_box, *self.boxes.values()):
+        self.boxes: dict[Stage, StageBox] = {stage: StageBox(name, session) for stage, name in NAMES.items()}
+        self._in_order = [self.boxes[Stage.FILE], self.text_box]
+        self._in_order += [box for stage, box in self.boxes.items() if stage is not Stage.FILE]
+        for box in self._in_order:
             layout.addWidget(box, 4 if box.text().endswith("embedding") else 3)  # long names get more room
         self.setFocusProxy(self.text_box)
-        self.boxes[Stage.SEGMENT_EMBEDDING].hide()
+        for stage in (Stage.FILE, Stage.SEGMENT_EMBEDDING):
+            self.boxes[stage].hide()
         session.result_changed.connect(self._show_result)
         if session.result is not None:
             self._show_result(session.result)
 
     @Slot(object)
     def _show_result(self, result: Result) -> None:
+        self.boxes[Stage.FILE].setVisible(any(shape.stage is Stage.FILE for shape in result.shapes))
+        self.boxes[Stage.FILE].content = _file_of(result)
         faults = [shape.stage for shape in result.shapes if shape.status is Status.FAULT]
         for shape in result.shapes:
             if shape.stage not in self.boxes:
@@ -75,7 +82,7 @@ class StageStrip(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.colors(self.palette()).muted, 1.2))
-        shown = [box for box in (self.text_box, *self.boxes.values()) if not box.isHidden()]
+        shown = [box for box in self._in_order if not box.isHidden()]
         for box in shown[:-1]:
             tip = QPointF(box.geometry().right() + ARROW - 5.5, self.height() / 2)
             painter.drawLine(tip - QPointF(12, 0), tip)
@@ -93,6 +100,8 @@ class StageBox(QAbstractButton):
         super().__init__()
         self._session = session
         self._name = name
+        self.content = ""  # what the second line says where no shape does
+        self._shown: tuple[object, ...] = ()
         self._shape: StageShape | None = None
         self._found: tuple[Diagnosis, ...] = ()
         self._first = False
@@ -105,8 +114,10 @@ class StageBox(QAbstractButton):
 
     def show_stage(self, shape: StageShape, found: tuple[Diagnosis, ...], *, first: bool) -> None:
         """Show a stage's shapes, state and diagnoses; `first` marks the stage where the data stops."""
-        if (shape, found, first) == (self._shape, self._found, self._first):
+        shown = (shape, found, first, self.content)
+        if shown == self._shown:
             return
+        self._shown = shown
         self._shape, self._found, self._first = shape, found, first
         self.setAccessibleName(self._spoken())
         self.setToolTip(self._tooltip())
@@ -125,6 +136,8 @@ class StageBox(QAbstractButton):
         """What the second line says: the shape that leaves the stage, or why none does."""
         if self._shape is None:
             return "…"
+        if self.content:
+            return self.content
         if self._shape.status is Status.UNUSED:
             return "not used"
         if self._shape.output is None:
@@ -155,11 +168,11 @@ class StageBox(QAbstractButton):
         shape = self._shape
         assert shape is not None
         lines = [f"<b>{self._name}: {_STATUS_WORDS[shape.status]}</b>"]
-        way = [] if self._name == TEXT else [_written(shape.input)]
+        way = [] if self._name == TEXT or self.content else [_written(shape.input)]
         if shape.table is not None:
             way.append(f"table {_written(shape.table)}")
         if shape.status is not Status.UNUSED:
-            lines.append(" → ".join([*way, self.output]))
+            lines.append(html.escape(" → ".join([*way, self.output])))
         lines += [f"{marks.SIGNS[d.severity]} {html.escape(marks.sentence(d))}" for d in self._found]
         return f"<qt>{'<br>'.join(lines)}</qt>"
 
@@ -229,6 +242,14 @@ class StageBox(QAbstractButton):
 def _written(shape: tuple[int, ...] | None) -> str:
     """Return a shape as Python writes it."""
     return "nothing" if shape is None else str(shape)
+
+
+def _file_of(result: Result) -> str:
+    """Return the name of the file that the rows, else that the IDs come from."""
+    config, material = result.config, result.material
+    paths = (config.checkpoint, config.token_ids_file, config.text_file)
+    named = next((p for p in (material.trouble.path if material.trouble else None, *paths) if p), "")
+    return PurePath(named).name
 
 
 def _text_shape(tokenizer: StageShape) -> StageShape:

@@ -8,13 +8,17 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from inspector.presets import PRESETS
+from inspector.ui import row_words
 from inspector.ui.panel import Muted
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
 
     from inspector.config import InputConfig
+    from inspector.result import Result
     from inspector.ui.session import Session
+
+_FACTS_WIDTH = 420  # pixels; a file may have a long name
 
 SPECIAL_TOKENS = {
     "plain": "gpt2, <|endoftext|> is plain text",
@@ -62,18 +66,30 @@ class TopRow(QWidget):
         layout.addSpacing(16)
         layout.addWidget(self.facts)
         session.config_changed.connect(self._show_config)
+        session.result_changed.connect(self._show_result)
         session.busy_changed.connect(self._show_busy)
         self._show_config(session.config)
+        if session.result is not None:
+            self._show_result(session.result)
 
     @Slot(object)
     def _show_config(self, config: InputConfig) -> None:
-        sizes = config.resolved()
+        sizes = self._session.sizes
         fitting = [p for p in PRESETS if all(sizes.value(name) == value for name, value in p.values.items())]
         self.presets.setCurrentIndex(PRESETS.index(fitting[0]) if fitting else -1)
         self.tokenizer.setCurrentIndex(self.tokenizer.findData(config.tokenizer.special_tokens))
-        dtypes = dict.fromkeys(layer.dtype for layer in (config.token_embedding, config.position_embedding) if layer)
-        origin = "fresh layers" if config.checkpoint is None else f"layers of {config.checkpoint}"
-        self.facts.setText(f"seed {config.seed} · {' and '.join(dtypes)} · {origin}")
+        if self._session.result is None:
+            self._show_origin(f"seed {config.seed}")
+
+    @Slot(object)
+    def _show_result(self, result: Result) -> None:
+        if result.material.checkpoint is not None:
+            self._show_config(self._session.config)  # the sizes are the file's
+        self._show_origin(row_words.origin(result))
+
+    def _show_origin(self, words: str) -> None:
+        self.facts.setText(self.facts.fontMetrics().elidedText(words, Qt.TextElideMode.ElideMiddle, _FACTS_WIDTH))
+        self.facts.setToolTip(words)
 
     @Slot(object)
     def _show_busy(self, words: str) -> None:
