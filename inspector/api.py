@@ -94,3 +94,49 @@ def _listed(array: Any) -> list[Any]:
 
 def _scalar(item: Any) -> Any:
     return item.tolist() if hasattr(item, "tolist") else item
+
+
+def check_model(model: Any, token_ids: Any, **keys: Any) -> Result:
+    """Judge a live model's own embedding layers with a batch of token IDs; nothing of the model changes.
+
+    Args:
+        model: a `torch.nn.Module`.
+        token_ids: an array, tensor or nested list of IDs, (B, T), or the arguments of the model's forward by name.
+        **keys: `tokenizer`, `embedding_dim`, `positions`, `past_length` and `loader` of the inspection file.
+
+    Returns:
+        The verdict, with copies of the rows that the model's layers hold now.
+
+    Raises:
+        InspectionFileError: the IDs or a key cannot be understood (a ValueError).
+        TypeError: the model is no `torch.nn.Module`.
+    """
+    from inspector import live
+
+    return live.check_model(model, token_ids, **keys)
+
+
+def show(result_or_model: Any, token_ids: Any = None) -> None:
+    """Open the window on a result, or on a live model and a batch of token IDs.
+
+    In a script it returns when the window is closed. Beside an event loop that runs already, as in a notebook, it
+    returns at once.
+
+    Raises:
+        RuntimeError: there can be no window here; the message says why.
+        TypeError: a model without token IDs, or neither a result nor a model.
+    """
+    from inspector import startup
+    from inspector.result import Result
+
+    result = result_or_model
+    if not isinstance(result, Result):
+        if token_ids is None:
+            raise TypeError("show takes a result, or a model and its token_ids")
+        result = check_model(result_or_model, token_ids)
+    reason = startup.why_no_window()
+    if reason:
+        raise RuntimeError(reason)
+    from inspector.ui import shown
+
+    shown.show(result)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from inspector import api, forward_pass, id_tensor, live_layers, pipeline, trace
+from inspector import api, checks, forward_pass, id_tensor, live_layers, pipeline, trace
 from inspector import layers as built_layers
 from inspector.config import TokenizerConfig
-from inspector.diagnosis import Diagnosis, Severity, Stage, Status
+from inspector.diagnosis import Stage, Status
 from inspector.inspection_file import InspectionFileError
 from inspector.live_inspection import LiveInspection, LiveTable, Raised
+from inspector.material import Material
 from inspector.model_state import held_tensors
 from inspector.recipe import ITEM_SIZES, Recipe, Role
 from inspector.result import Result
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from inspector.config import InputConfig
+    from inspector.diagnosis import Diagnosis
     from inspector.forward_pass import Pass
     from inspector.live_layers import Layers
     from inspector.model_state import Held
@@ -86,7 +88,7 @@ def check_model(model: nn.Module, token_ids: Any, **keys: Any) -> LiveResult:
         TypeError: the model is no `torch.nn.Module`.
     """
     live = look(model, token_ids, **keys)
-    judged = pipeline.run(pipeline.Request(live.config))
+    judged = pipeline.run(pipeline.Request(live.config), Material(live=live))
     subjects = {_STAGES[role]: name for role, name in live.names.items()}
     found = [d if d.subject else replace(d, subject=subjects.get(d.stage)) for d in judged.diagnoses]
     shapes = judged.shapes
@@ -250,24 +252,17 @@ def _text(error: Exception | None) -> str:
 
 
 def _layers_not_found(why: str) -> Diagnosis:
-    return Diagnosis(
-        code="M701",
-        name="layers-not-found",
-        stage=Stage.MODEL,
-        severity=Severity.ERROR,
-        message=why,
-        help="pass a batch of IDs that the model's forward takes, or judge the sizes alone with inspector.check",
-        torch="no error",
+    (kind,) = checks.find("M701")
+    return kind.diagnosis(
+        why, "pass a batch of IDs that the model's forward takes, or judge the sizes alone with inspector.check"
     )
 
 
 def _torch_raised(raised: Raised) -> Diagnosis:
-    return Diagnosis(
-        code="X900",
-        name="torch-raised",
-        stage=raised.stage,
-        severity=Severity.ERROR,
-        message=f"the forward pass raises in the input stage, and none of the checks says why: {raised.text}",
-        help="read the traceback of model(token_ids): its last line in your own code is the place",
+    (kind,) = checks.find("X900")
+    said = kind.diagnosis(
+        f"the forward pass raises in the input stage, and none of the checks says why: {raised.text}",
+        "read the traceback of model(token_ids): its last line in your own code is the place",
         torch=raised.text,
     )
+    return replace(said, stage=raised.stage)

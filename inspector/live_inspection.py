@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from inspector.files.tensors import Shards
+from inspector.recipe import StoredTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -14,9 +19,13 @@ if TYPE_CHECKING:
 
     from inspector.config import InputConfig
     from inspector.diagnosis import Stage
+    from inspector.files.tensors import TensorInfo
     from inspector.layers import Table
     from inspector.model_state import Held
     from inspector.recipe import Role
+
+
+MODEL = "live model"  # what stands where a file's path would
 
 
 class Raised(NamedTuple):
@@ -78,3 +87,51 @@ class LiveInspection:
     indices: Mapping[Role, Tensor] = field(default_factory=dict)
     missing: str | None = None
     raised: Raised | None = None
+
+    @property
+    def stored(self) -> dict[Role, StoredTable]:
+        """The layers as tables to look up in, by name."""
+        return {
+            role: StoredTable(MODEL, self.names[role], table.num_embeddings, table.embedding_dim, self._dtype(role))
+            for role, table in self.tables.items()
+        }
+
+    @cached_property
+    def file(self) -> LiveFile:
+        """The model's tables, read as those of a file are."""
+        return LiveFile(self)
+
+    def _dtype(self, role: Role) -> str:
+        return str(getattr(self.config.value(f"{role}_embedding"), "dtype", "float32"))
+
+
+class LiveFile:
+    """A live model's tables, read as those of a file are.
+
+    Attributes are those of `inspector.files.tensors.TensorFile`.
+    """
+
+    def __init__(self, live: LiveInspection) -> None:
+        self.path = Path(MODEL)
+        self.format = MODEL
+        self.tensors: Mapping[str, TensorInfo] = {}
+        self.settings: Mapping[str, Any] = {}
+        self.shards = Shards()
+        self._tables = {live.names[role]: table for role, table in live.tables.items()}
+
+    def rows(self, name: str, indices: Sequence[int]) -> Tensor:
+        """Return copies of rows, (indices, width), in the stored dtype."""
+        import numpy as np
+
+        return self._tables[name].rows(np.array(indices, np.int64))
+
+    def columns(self, name: str, indices: Sequence[int]) -> Tensor:
+        """Raise: a live model's table is never transposed.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(f"{name} is not stored transposed: {len(indices)} columns are no rows")
+
+    def close(self) -> None:
+        """Do nothing: the model is its owner's."""

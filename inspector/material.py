@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from inspector.config import InputConfig
     from inspector.files.text_files import TextStore
     from inspector.files.token_files import IdFile
+    from inspector.live_inspection import LiveInspection
     from inspector.recipe import Role, StoredTable
     from inspector.tokenizer import Tokens
 
@@ -29,7 +30,7 @@ class Material:
 
     `tokens` are a text's and `id_file` a file's of IDs; with neither, the IDs are in the inspection or could not be
     read. `encoding` is the tokenizer in use, where it is not GPT-2's: the stated one, or that which lies beside the
-    checkpoint. `trouble` is what is wrong with a file, which the inspection names in `field`.
+    checkpoint. `trouble` is what is wrong with a file, which the inspection names in `field`. `live` is a live model.
     """
 
     tokens: Tokens | TextStore | None = None
@@ -38,11 +39,19 @@ class Material:
     encoding: str | None = None
     trouble: FileTrouble | None = None
     field: str = ""
+    live: LiveInspection | None = None
 
     @property
-    def stored(self) -> dict[Role, StoredTable]:
-        """The tables of the checkpoint whose rows can be looked up; none without one that could be opened."""
-        return self.checkpoint.stored if self.checkpoint is not None else {}
+    def stored(self) -> dict[Role, StoredTable] | None:
+        """The tables of the checkpoint or the live model whose rows can be looked up.
+
+        Empty where a file could not be opened; None where the layers are to be constructed.
+        """
+        if self.live is not None:
+            return self.live.stored
+        if self.checkpoint is not None:
+            return self.checkpoint.stored
+        return {} if self.field == "checkpoint" else None
 
     @property
     def ids(self) -> Sequence[int] | None:

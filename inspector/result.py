@@ -76,14 +76,16 @@ class Result:
 
     @property
     def file(self) -> TensorFile | None:
-        """The file that stored rows are read from."""
-        checkpoint = self.material.checkpoint
+        """What stored rows are read from: a file, or a live model."""
+        checkpoint, live = self.material.checkpoint, self.material.live
+        if live is not None:
+            return live.file
         return None if checkpoint is None else checkpoint.opened.file
 
     @cached_property
     def recipe(self) -> Recipe:
         """Where the layers' rows come from."""
-        return Recipe.of(self.config, self.material.stored if self.config.checkpoint is not None else None)
+        return Recipe.of(self.config, self.material.stored)
 
     @property
     def ok(self) -> bool:

@@ -29,15 +29,17 @@ FOUNDATIONS: dict[str, set[str]] = {
     "id_tensor": set(),
     "resources": set(),
     "startup": set(),
-    "tokenizer": {"resources", "files"},
+    "tokenizer": {"resources", "files", "trouble"},
     "batches": {"config"},
     "recipe": {"config"},
-    "material": {"checkpoint", "config", "files", "resources", "tokenizer"},
-    "checkpoint": {"config", "files", "recipe"},
+    "material": {"checkpoint", "config", "files", "live_inspection", "recipe", "resources", "tokenizer", "trouble"},
+    "trouble": set(),
+    "torch_start": set(),
+    "checkpoint": {"config", "files", "recipe", "trouble"},
     "inspection_file": {"config", "recipe"},
 }
 ABOVE_CHECKS = {"pipeline", "api", "pages", "result", "report", "cli", "ui", "layers", "trace", "live"}
-FRONTS = {"__init__", "__main__", "cli"}  # the only ones outside ui/ that open a window
+FRONTS = {"__init__", "__main__", "cli", "api"}  # the only ones outside ui/ that open a window
 
 
 def files() -> list[Path]:

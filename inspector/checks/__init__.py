@@ -15,6 +15,7 @@ from inspector.checks import (  # noqa: F401
     id_dtypes,
     id_shapes,
     loader,
+    model,
     out_of_place,
     padding,
     position_axes,

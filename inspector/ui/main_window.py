@@ -38,9 +38,11 @@ class MainWindow(QMainWindow):
 
     Signals:
         painted(object): the window has been painted for the first time; None.
+        closed(object): the window was closed; itself.
     """
 
     painted = Signal(object)
+    closed = Signal(object)
 
     def __init__(self, session: Session, scheme: SchemeFollower, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -166,6 +168,7 @@ class MainWindow(QMainWindow):
         self._session.close()
         self.rows_panel.close()  # pyqtgraph's scene must go before the application does
         super().closeEvent(event)
+        self.closed.emit(self)
 
 
 def _bytes(settings: QSettings, key: str) -> QByteArray:

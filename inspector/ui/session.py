@@ -70,11 +70,26 @@ class Session(QObject):
     busy_changed = Signal(object)
     notice_changed = Signal(object)
 
-    def __init__(self, config: InputConfig, parent: QObject | None = None, *, pause_ms: int = PAUSE_MS) -> None:
+    def __init__(
+        self,
+        config: InputConfig,
+        parent: QObject | None = None,
+        *,
+        pause_ms: int = PAUSE_MS,
+        material: Material | None = None,
+    ) -> None:
+        """Make a session.
+
+        Args:
+            config: what is inspected at first.
+            parent: the object's owner.
+            pause_ms: how long after a key the layers are built.
+            material: what was read for it before, such as a live model.
+        """
         super().__init__(parent)
         self._config = config
         self._batch = 0
-        self._material: Material | None = None  # None while it is to be read anew
+        self._material = material  # None while it is to be read anew
         self._read: Read | None = None  # what was read last, of which the next reading takes what it can
         self._result: Result | None = None
         self._layers: Layers | None = None
@@ -174,9 +189,10 @@ class Session(QObject):
 
     def replace_text(self, start: int, end: int, text: str) -> None:
         """Replace the characters `start` to `end` - 1 of the text: an edit in an excerpt of it."""
-        whole = self._config.text or ""
-        if self._config.text_file is not None and self._result is not None and self._result.tokens is not None:
-            whole = self._result.tokens.text
+        whole = self._config.text
+        if whole is None:  # a file's, or the sample
+            read_before = self._result.tokens if self._result is not None else None
+            whole = read_before.text if read_before is not None else ""
         self.set_text(whole[:start] + text + whole[end:])
 
     def set_value(self, name: str, value: Any) -> None:

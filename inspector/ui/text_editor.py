@@ -187,7 +187,7 @@ class TextEditor(QPlainTextEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.InsertLineSeparator):
+        if event.matches(QKeySequence.StandardKey.InsertLineSeparator) and not self.isReadOnly():
             self.textCursor().insertText("\n")  # Qt would insert U+2028, which nobody means
             return
         text, place = self._text, self.textCursor().position()

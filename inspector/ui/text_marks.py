@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.diagnosis import Cell
+    from inspector.passage import Passage
     from inspector.result import Grid, Result
     from inspector.tokenizer import Tokens
     from inspector.ui.text_editor import TextEditor
@@ -126,6 +127,21 @@ def chosen_mark(
     start, end = result.tokens.span(token, token + 1)
     start, end = max(start, first), min(end, first + len(editor.text))
     return [_mark(editor.selecting(start - first, end - first), _chosen(colors))] if start < end else []
+
+
+def passage_marks(editor: TextEditor, passage: Passage, grid: Grid, chosen: int, colors: Colors) -> BatchMarks:
+    """Return the marks of a batch, and of the chosen token, in an editor that shows part of the text around them."""
+    inside = [(max(a, passage.first), min(b, passage.last)) for a, b in batch_runs(grid)]
+    runs = [(a, b) for a, b in inside if a < b]
+    spans = [(passage.span(a)[0], passage.span(b - 1)[1]) for a, b in runs]
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(passage.text)]
+    muted = [_mark(editor.selecting(a, b), _muted(colors)) for a, b in zip(starts, ends, strict=True) if a < b]
+    in_turns = (colors.token_wash, colors.position_wash)
+    tokens = [token for run in runs for token in range(*run)] if sum(b - a for a, b in runs) <= MOST_MARKS else []
+    washes = [Wash(editor.selecting(*passage.span(token)), in_turns[token % 2]) for token in tokens]
+    start, end = passage.span(chosen)
+    over = [_mark(editor.selecting(start, end), _chosen(colors))] if start < end else []
+    return BatchMarks(muted + over, washes)
 
 
 def _mark(cursor: QTextCursor, look: QTextCharFormat) -> QTextEdit.ExtraSelection:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QUndoCommand, QUndoStack
-from PySide6.QtWidgets import QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from inspector.ui import theme
 from inspector.ui.panel import Muted, Panel
+from inspector.ui.passage_page import PassagePage
 from inspector.ui.text_editor import Edit
 from inspector.ui.text_marks import BatchMarks, batch_marks, chosen_mark, chosen_token
 from inspector.ui.washed_editor import WashedEditor
@@ -55,31 +56,20 @@ class TextPanel(Panel):
         self._excerpt_note = Muted()
         self._excerpt_note.setWordWrap(True)
         self._excerpt_note.hide()
-        self._type_instead = QPushButton("Type a text instead")
+        self.passage_page = PassagePage(session)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.editor)
-        self._pages.addWidget(self._ids_page())
+        self._pages.addWidget(self.passage_page)
         self.body.addWidget(self._pages, 1)
         self.body.addWidget(self._excerpt_note)
         self.editor.typed.connect(self._on_typed)
         self.editor.pasted.connect(self._on_pasted)
         self.editor.character_chosen.connect(self._on_character_chosen)
-        self._type_instead.clicked.connect(self._on_type_instead)
+        self.passage_page.type_instead.clicked.connect(self._on_type_instead)
         session.config_changed.connect(self._show_config)
         session.result_changed.connect(self._show_result)
         session.cell_changed.connect(self._show_cell)
         self._show_config(session.config)
-
-    def _ids_page(self) -> QWidget:
-        page = QWidget()
-        note = Muted("This inspection holds token IDs in place of a text.")
-        note.setWordWrap(True)
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(note)
-        layout.addWidget(self._type_instead, alignment=Qt.AlignmentFlag.AlignLeft)
-        layout.addStretch(1)
-        return page
 
     # ---- the text ------------------------------------------------------------------------------------------------
 
@@ -90,10 +80,10 @@ class TextPanel(Panel):
 
     @Slot(object)
     def _show_config(self, config: InputConfig) -> None:
-        has_text = config.text is not None
-        self._pages.setCurrentIndex(0 if has_text else 1)
-        self.setFocusProxy(self.editor if has_text else self._type_instead)
-        text = config.text or ""
+        found = self._text_of(config)
+        self._pages.setCurrentIndex(0 if found is not None else 1)
+        self.setFocusProxy(self.editor if found is not None else self.passage_page.type_instead)
+        text = found or ""
         if text != self._text:
             self._text = text
             if self._edit is not None:
@@ -103,6 +93,16 @@ class TextPanel(Panel):
                 self._seen = None
                 self._show_around(0)
         self._show_counts()
+
+    def _text_of(self, config: InputConfig) -> str | None:
+        """Return the text that can be edited: the inspection's own, or a short file's once it is read."""
+        if config.text is not None or config.token_ids is not None or config.token_ids_file is not None:
+            return config.text
+        result = self._session.result
+        if result is None or result.tokens is None:
+            return None
+        read_for = result.config
+        return result.tokens.text if (read_for.text, read_for.text_file) == (None, config.text_file) else None
 
     def _show_edit(self, edit: Edit, in_editor: bool) -> None:
         """Show the text after an edit of the person's, moving what is shown only where it must."""
@@ -131,11 +131,12 @@ class TextPanel(Panel):
 
     def _show_counts(self) -> None:
         result, text = self._session.result, self._text
-        if self._session.config.text is None:
-            self.info.setText("")
+        if self._pages.currentIndex():
+            known = result.material.ids if result is not None else None
+            self.info.setText("" if known is None else _counted(len(known), "token ID"))
         else:
             ids = "… token IDs"
-            if result is not None and result.tokens is not None and result.config.text == text:
+            if result is not None and result.tokens is not None and self._is_about_this_text(result):
                 ids = _counted(len(result.tokens.ids), "token ID")
             self.info.setText(f"{_counted(len(text), 'character')} · {ids}")
         whole = len(self.editor.text) == len(text)
@@ -183,10 +184,14 @@ class TextPanel(Panel):
     # ---- marks ---------------------------------------------------------------------------------------------------
 
     def _is_about_this_text(self, result: Result) -> bool:
-        return result.tokens is not None and result.config.text == self._text
+        if result.tokens is None:
+            return False
+        return (result.tokens.text if result.config.text is None else result.config.text) == self._text
 
     @Slot(object)
     def _show_result(self, result: Result) -> None:
+        if self._session.config.text is None:
+            self._show_config(self._session.config)  # a file has been read by now
         typing = self._awaiting
         self._batch_marks = None
         if self._is_about_this_text(result):

@@ -237,7 +237,7 @@ def _where(result: Result | None) -> str:
     if result is None:
         return "Batch"
     if result.plan is None:
-        return "IDs given as a batch" if result.tokens is None else "Token IDs, no batch"
+        return "IDs given as a batch" if result.config.token_ids is not None else "Token IDs, no batch"
     return f"Batch {result.batch + 1:,} of {result.batches:,}" if result.batches else "No batch"
 
 
