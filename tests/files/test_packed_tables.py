@@ -83,6 +83,14 @@ def test_without_anything_that_tells_groups_of_64_are_taken(tmp_path: Path) -> N
     assert file.tensors["e.weight"].dtype == "4-bit, groups of 64"
 
 
+def test_what_the_configuration_says_comes_before_what_shapes_suggest(tmp_path: Path) -> None:
+    parts, values = packed(256, 4, 64)
+    parts["norm.weight"] = torch.ones(512)  # would be as wide as 2-bit codes in groups of 128
+    (tmp_path / "config.json").write_text('{"quantization": {"bits": 4, "group_size": 64}}')
+    file = open_checkpoint(samples.safetensors(tmp_path / "m.safetensors", parts)).file
+    assert samples.equal(file.rows("e.weight", [7]), values[7:8])
+
+
 def test_parts_that_do_not_belong_together_stay_apart(tmp_path: Path) -> None:
     parts, _ = packed(256, 4, 64)
     for name, wrong in (("e.scales", torch.ones(3, 4)), ("e.biases", torch.ones(samples.ROWS, 3))):
