@@ -34,6 +34,7 @@ class LayersPanel(Panel):
         self._session = session
         self._fields: dict[str, Field] = {}
         self._more: QWidget | None = None
+        self.tables: TableChoices | None = None  # which tensors of a checkpoint; among the folded lines
         self._tables: dict[str, Any] = {
             "position_embedding": PositionEmbeddingConfig(),
             "segment_embedding": SegmentEmbeddingConfig(),
@@ -100,7 +101,8 @@ class LayersPanel(Panel):
             line = _line(*(self._make(part[1:-1]) if part.startswith("{") else _word(part) for part in parts))
             line.addStretch(1)
             lines.addLayout(line)
-        lines.addWidget(TableChoices(self._session))
+        self.tables = TableChoices(self._session)
+        lines.addWidget(self.tables)
         self._more.hide()
         self.body.addWidget(self._more)
         self._show_config()
