@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import inspector
@@ -125,3 +126,29 @@ def test_three_widths() -> None:
     )
     assert found.message.startswith("token rows are 8 wide, position rows are 16 wide and segment rows are 32 wide")
     assert found.help.startswith("give all layers one output_dim")
+
+
+def test_a_width_of_1_has_no_vote() -> None:
+    found = first([[1, 2, 3, 4]], embedding_dim=None, token_embedding=(50257, 1), position_embedding=(4, 256))
+    assert (found.code, found.data["expected"]) == ("E304", 256)
+    assert found.torch == "no error: a width of 1 is added to every dimension"
+
+
+def test_as_many_rows_as_positions_need_are_no_width() -> None:
+    found = first([[1] * 64], embedding_dim=64, token_embedding=(50257, 64), position_embedding=(64, 128))
+    assert (found.code, found.name) == ("P403", "embedding-dim-mismatch")
+
+
+def test_a_dtype_too_small_for_the_tokenizer() -> None:
+    found = first(np.array([[1, 2, 3, 4]], dtype=np.uint16), tokenizer={"encoding": "cl100k_base"})
+    assert found.name == "ids-dtype-overflow"
+    assert "uint16 holds IDs up to 65535, but the tokenizer has IDs up to 100276" in found.message
+    assert first(np.array([[1, 2, 3, 4]], dtype=np.uint16)).name == "ids-dtype-refused"
+
+
+@pytest.mark.parametrize(("rows", "width", "field"), [(2**40, 2**30, "num_embeddings"), (8, 2**62, "embedding_dim")])
+def test_a_table_that_no_machine_holds(rows: int, width: int, field: str) -> None:
+    found = first([[1, 2, 3, 4]], embedding_dim=None, token_embedding=(rows, width), position_embedding=None)
+    assert (found.name, found.fields) == ("constructor-argument-invalid", (f"token_embedding.{field}",))
+    assert str(rows) in found.message
+    assert str(width) in found.message
