@@ -68,6 +68,17 @@ class Facts:
         checkpoint = self.checkpoint
         return {} if checkpoint is None else {role: checkpoint.expected(role, self.stated) for role in Role}
 
+    def not_finite(self, role: Role, indices: Iterable[int]) -> list[int]:
+        """Return which of these rows of a stored table hold NaN or infinity; none where the layers are constructed.
+
+        Raises:
+            FileTrouble: the file was changed or taken away.
+        """
+        table, file = (self.material.stored or {}).get(role), self.material.file
+        if table is None or file is None or table.transposed:
+            return []
+        return file.not_finite(table.name, sorted({i for i in indices if 0 <= i < table.num_embeddings}))
+
     @property
     def stated_position(self) -> PositionEmbeddingConfig | None:
         """The position layer as it was stated; None where none was."""

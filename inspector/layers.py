@@ -75,6 +75,9 @@ class BuiltTable:
         return rows(self.layer, ids)
 
 
+_ADDED_IN = tuple(getattr(torch, name) for name in ITEM_SIZES)
+
+
 @dataclass(frozen=True)
 class FileTable:
     """The rows of a table in a checkpoint, of which only those asked for are read."""
@@ -101,7 +104,8 @@ class FileTable:
         wanted, places = torch.unique(torch.as_tensor(ids), return_inverse=True)  # (unique,), (...)
         read = self.file.columns if self.stored.transposed else self.file.rows
         found = read(self.stored.name, wanted.tolist())  # (unique, embedding_dim)
-        return found[places]
+        # Nothing is added in 8 bits or in whole numbers: such rows are widened first, which loses nothing of 8 bits.
+        return found[places] if found.dtype in _ADDED_IN else found.float()[places]
 
 
 @dataclass(frozen=True)

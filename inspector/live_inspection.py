@@ -133,5 +133,10 @@ class LiveFile:
         """
         raise ValueError(f"{name} is not stored transposed: {len(indices)} columns are no rows")
 
+    def not_finite(self, name: str, indices: Sequence[int]) -> list[int]:
+        """Return which of these rows hold NaN or infinity."""
+        sound = self.rows(name, indices).isfinite().all(dim=-1).tolist()  # (indices,)
+        return [index for index, is_sound in zip(indices, sound, strict=True) if not is_sound]
+
     def close(self) -> None:
         """Do nothing: the model is its owner's."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from inspector.checkpoint import Checkpoint
     from inspector.config import InputConfig
+    from inspector.files.tensors import TensorFile
     from inspector.files.text_files import TextStore
     from inspector.files.token_files import IdFile
     from inspector.live_inspection import LiveInspection
@@ -52,6 +53,13 @@ class Material:
         if self.checkpoint is not None:
             return self.checkpoint.stored
         return {} if self.field == "checkpoint" else None
+
+    @property
+    def file(self) -> TensorFile | None:
+        """What stored rows are read from: a file, or a live model."""
+        if self.live is not None:
+            return self.live.file
+        return None if self.checkpoint is None else self.checkpoint.opened.file
 
     @property
     def ids(self) -> Sequence[int] | None:

@@ -14,25 +14,27 @@ if TYPE_CHECKING:
 
 def page(kind: Fault) -> str:
     """Return the long explanation of a fault."""
-    example = json.dumps(dict(kind.example))
-    return "\n".join(
-        (
-            f"# {kind.code} {kind.name}",
-            "",
-            f"{kind.summary} Stage: {STAGE_NAMES[kind.stage]}. Severity: {kind.severity}.",
-            "",
-            kind.explanation,
-            "",
-            f"PyTorch by itself: {kind.torch}",
-            "",
-            "An inspection that shows it:",
-            "",
-            f"    {example}",
-        )
-    )
+    lines = [
+        f"# {kind.code} {kind.name}",
+        f"{kind.summary} Stage: {STAGE_NAMES[kind.stage]}. Severity: {kind.severity}.",
+        kind.explanation,
+        f"PyTorch by itself: {kind.torch}",
+    ]
+    if kind.example:
+        lines += ["An inspection that shows it:", f"    {json.dumps(dict(kind.example))}"]
+    return "\n\n".join(lines)
 
 
 def index() -> str:
     """Return all kinds of fault, a line each."""
     width = max(len(kind.name) for kind in FAULTS)
     return "\n".join(f"{kind.code}  {kind.name:<{width}}  {kind.severity:<7}  {kind.summary}" for kind in FAULTS)
+
+
+def table() -> str:
+    """Return all kinds of fault as the Markdown table of the README."""
+    lines = ["| code | name | stage | severity | what is wrong | PyTorch by itself |", "|---|---|---|---|---|---|"]
+    for kind in FAULTS:
+        cells = (kind.code, kind.name, STAGE_NAMES[kind.stage], kind.severity, kind.summary, f"`{kind.torch}`")
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)

@@ -12,14 +12,14 @@ from inspector import batches, checks, id_tensor
 from inspector.checks.arrangement import arrangement
 from inspector.diagnosis import Diagnosis, Severity, Stage, StageShape, Status
 from inspector.facts import Facts
-from inspector.material import read
+from inspector.material import Material, read
 from inspector.result import Grid, Result
+from inspector.trouble import FileTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.config import InputConfig
-    from inspector.material import Material
 
 
 _GPT2 = 50257  # rows of GPT-2's token table, which is often padded or has a few tokens more
@@ -43,7 +43,15 @@ def run(request: Request, material: Material | None = None) -> Result:
         request: what to judge.
         material: what the inspection names, where it was read before (`material.read`); read here otherwise.
     """
-    facts = _facts(request, material or read(request.config))
+    material = material or read(request.config)
+    try:
+        return _judged(request, material)
+    except FileTrouble as trouble:  # a file was changed or taken away since it was opened
+        return _judged(request, Material(trouble=trouble, field=_field_of(trouble, request.config)))
+
+
+def _judged(request: Request, material: Material) -> Result:
+    facts = _facts(request, material)
     found = list(checks.run(Stage.FILE, facts))
     for stage in (Stage.TOKENIZER, Stage.DATA_LOADER):
         if not _any_error(found):
@@ -66,6 +74,12 @@ def run(request: Request, material: Material | None = None) -> Result:
         ids=facts.batch,
         targets=_targets(facts) if facts.batch is not None else None,
     )
+
+
+def _field_of(trouble: FileTrouble, config: InputConfig) -> str:
+    """Return the inspection-file key that names a file in trouble, or the folder it lies in."""
+    named = ("token_ids_file", "text_file", "checkpoint")
+    return next((name for name in named if trouble.path.startswith(getattr(config, name) or "\0")), "checkpoint")
 
 
 def _facts(request: Request, material: Material) -> Facts:

@@ -77,10 +77,7 @@ class Result:
     @property
     def file(self) -> TensorFile | None:
         """What stored rows are read from: a file, or a live model."""
-        checkpoint, live = self.material.checkpoint, self.material.live
-        if live is not None:
-            return live.file
-        return None if checkpoint is None else checkpoint.opened.file
+        return self.material.file
 
     @cached_property
     def recipe(self) -> Recipe:

@@ -25,6 +25,7 @@ from inspector.checks import (  # noqa: F401
     stored,
     text,
     token_table,
+    values,
     vocabulary,
     widths,
     windows,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from inspector.files.finite import FLOATS, all_finite
+from inspector.files.plain_table import PlainTable
 from inspector.files.tensors import Shards
 
 if TYPE_CHECKING:
@@ -54,6 +56,13 @@ class Checkpoint:
     def columns(self, name: str, indices: Sequence[int]) -> Tensor:
         """Return columns of a tensor as rows; see `TensorFile`."""
         return self.tables[name].columns(indices)
+
+    def not_finite(self, name: str, indices: Sequence[int]) -> list[int]:
+        """Return which of these rows hold NaN or infinity; see `TensorFile`."""
+        table = self.tables[name]
+        if not isinstance(table, PlainTable) or table.info.dtype not in FLOATS or not table.is_row_by_row:
+            return []
+        return [index for index in indices if not all_finite(table.raw_rows([index]), table.info.dtype)]
 
     def close(self) -> None:
         """Do nothing: no file is held open between two readings."""

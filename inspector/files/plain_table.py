@@ -46,6 +46,11 @@ class PlainTable:
     def _strides(self) -> tuple[int, ...]:
         return self._given_strides if self._given_strides is not None else contiguous_strides(self.info.shape)
 
+    @property
+    def is_row_by_row(self) -> bool:
+        """Whether each row lies in the file without gaps."""
+        return len(self.info.shape) >= 2 and self._strides[-1] == 1
+
     def rows(self, indices: Sequence[int]) -> Tensor:
         """Return rows, (indices, width), in the stored dtype."""
         return self._lines(-2, -1, indices)

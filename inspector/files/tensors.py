@@ -77,6 +77,16 @@ class TensorFile(Protocol):
         """
         ...
 
+    def not_finite(self, name: str, indices: Sequence[int]) -> list[int]:
+        """Return which of these rows hold NaN or infinity, without torch where the file needs none.
+
+        Only tables whose values lie row by row as they are can be asked; of others none is returned.
+
+        Raises:
+            FileTrouble: as of `rows`.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of the file."""
         ...

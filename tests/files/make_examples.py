@@ -46,6 +46,10 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     save_file(quantised, folder / "model.safetensors")
     (folder / "config.json").write_text('{"quantization": {"group_size": 32, "bits": 4}}\n')
+    for name, row, value in (("wte", 2, "nan"), ("wpe", 3, "inf")):
+        broken = {"wte.weight": table(8, 4), "wpe.weight": table(4, 4)}
+        broken[f"{name}.weight"][row, 1] = float(value)
+        save_file(broken, FOLDER / f"not-finite-{name}.safetensors")
     whole = (FOLDER / "tables.safetensors").read_bytes()
     (FOLDER / "truncated.safetensors").write_bytes(whole[:-100])
     (FOLDER / "pointer.safetensors").write_text(POINTER.format("0" * 64))
