@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from inspector.recipe import LayerRecipe, StoredTable
+from inspector.recipe import ITEM_SIZES, LayerRecipe, StoredTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
