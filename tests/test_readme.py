@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -36,5 +37,12 @@ def test_python_in_it_runs(tmp_path: Path) -> None:
     runnable = [block for block in blocks if block.startswith("import")]
     assert runnable
     for block in runnable:
-        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=tmp_path, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", block],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
