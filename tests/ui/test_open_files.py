@@ -30,7 +30,7 @@ from tests.files import samples
 TEXT = resources.text("sample.txt")
 TORCH_MS = 60_000
 NAMES = {Role.TOKEN: "transformer.wte.weight", Role.POSITION: "transformer.wpe.weight"}
-IDS = (np.arange(900) * 37 % 5000).astype(np.uint16)
+IDS = (300 + np.arange(900) * 37 % 5000).astype(np.uint16)
 
 
 @pytest.fixture
@@ -70,8 +70,10 @@ def dropped(qtbot, window, *paths):
 
 
 def undo(qtbot, window):
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
     window.layers_panel.more_button.setFocus()
-    QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     return settled(qtbot, window)
 
 
