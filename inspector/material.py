@@ -89,13 +89,15 @@ def read(config: InputConfig, before: Read | None = None, *, whole: bool = True)
         whole: whether a large text is encoded to its end, else so far that there are IDs to show.
     """
     made = Material()
+    if before is not None and config.checkpoint is None:
+        made = Material(live=before.material.live)  # a model in memory is not read, and stays
     if config.checkpoint is not None:
         made = _with_checkpoint(made, config, before)
-    if made.trouble is None:
-        made = _with_tokenizer(made, config)
+    unusable = made.trouble  # of the checkpoint, beside which a text can be looked at all the same
+    made = _with_tokenizer(replace(made, trouble=None), config)
     if made.trouble is None and config.token_ids is None:
         made = _with_ids(made, config, before, whole=whole)
-    return made
+    return made if unusable is None else replace(made, trouble=unusable, field="checkpoint")
 
 
 def shares_checkpoint(config: InputConfig, before: Read | None) -> bool:

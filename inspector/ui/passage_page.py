@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Slot
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from inspector import passage
 from inspector.passage import Passage
@@ -51,8 +51,10 @@ class PassagePage(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self.editor, 1)
-        layout.addWidget(self.note)
-        layout.addWidget(self.type_instead, alignment=Qt.AlignmentFlag.AlignLeft)
+        foot = QHBoxLayout()
+        foot.addWidget(self.note, 1)
+        foot.addWidget(self.type_instead, alignment=Qt.AlignmentFlag.AlignBottom)
+        layout.addLayout(foot)
         session.result_changed.connect(self._show_result)
         session.cell_changed.connect(self._show_cell)
         self._show_result(session.result)
@@ -126,11 +128,11 @@ class PassagePage(QWidget):
 
 
 def _about(result: Result) -> str:
-    """Return what the IDs are: the file, how many there are, how their dtype was found."""
+    """Return where the IDs come from: the file, and how their dtype was found or how long the text is."""
     found, text = result.material.id_file, result.material.tokens
     if found is not None:
-        return f"{found.path.name}: {len(found):,} token IDs, {found.dtype}, {found.reason}."
+        return f"{found.path.name}: {found.reason}."
     if text is None or isinstance(text, Tokens):
         return ""
-    done = "" if text.complete else f", of which {text.bytes_done / text.bytes_total:.0%} is encoded so far"
-    return f"{text.path.name}: a text of {text.bytes_total:,} bytes, too long to edit here{done}."
+    done = "" if text.complete else f", {text.bytes_done / text.bytes_total:.0%} of it encoded so far"
+    return f"{text.path.name}: a text of {text.bytes_total:,} bytes, too long to edit{done}."

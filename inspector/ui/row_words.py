@@ -77,15 +77,19 @@ def _is_tied(result: Result) -> bool:
 def origin(result: Result) -> str:
     """Return where the rows come from: "seed 123 · float32 · fresh layers", or a file and how it stores them."""
     config, checkpoint = result.config, result.material.checkpoint
+    if result.material.live is not None:
+        stored = dict.fromkeys(layer.dtype for layer in result.recipe.layers if layer is not None)
+        return " · ".join(filter(None, ("rows of the live model", " and ".join(stored))))
     found = [] if checkpoint is None else [t for role in Role if (t := checkpoint.found.table(role)) is not None]
     if checkpoint is None or not found:
         dtypes = dict.fromkeys(layer.dtype for layer in (config.token_embedding, config.position_embedding) if layer)
-        made = "no layers" if config.checkpoint is not None else "fresh layers"
-        return f"seed {config.seed} · {' and '.join(dtypes)} · {made}"
+        if config.checkpoint is not None:
+            return "no rows"  # none are made up for a file that has none
+        return f"seed {config.seed} · {' and '.join(dtypes)} · fresh layers"
     stored = dict.fromkeys(f"{t.dtype}, dequantised" if t.quantised else t.dtype for t in found)
     roles = {t.role for t in found}
-    fresh = "position layer fresh" if Role.POSITION not in roles and config.position_embedding is not None else ""
-    return " · ".join(filter(None, (f"rows of {checkpoint.opened.path.name}", " and ".join(stored), fresh)))
+    missing = "no position rows" if Role.POSITION not in roles and config.position_embedding is not None else ""
+    return " · ".join(filter(None, (f"rows of {checkpoint.opened.path.name}", " and ".join(stored), missing)))
 
 
 def position_row(result: Result, cell: Cell) -> int | float | None:
@@ -114,7 +118,9 @@ def absence(result: Result, cell: Cell, kind: Kind) -> Absence | None:
 
 def _no_token_row(result: Result, cell: Cell) -> Absence | None:
     if result.recipe.token is None:
-        return Absence(_verdict(result, Stage.TOKEN_EMBEDDING) or "the token table cannot be built", fault=True)
+        return Absence(
+            _verdict(result, Stage.TOKEN_EMBEDDING, Stage.FILE) or "the token table cannot be built", fault=True
+        )
     return _outside("ID", result.grid.rows[cell.row][cell.column], result.config.token_embedding.num_embeddings)
 
 
@@ -122,7 +128,7 @@ def _no_position_row(result: Result, cell: Cell) -> Absence | None:
     layer = result.config.position_embedding
     if layer is None:
         return Absence("this model has no position table: the sum is the token row")
-    verdict = _verdict(result, Stage.POSITION_EMBEDDING)
+    verdict = _verdict(result, Stage.POSITION_EMBEDDING, Stage.FILE)
     if result.recipe.position is None:
         return Absence(verdict or "the position table cannot be built", fault=True)
     row = position_row(result, cell)
@@ -157,9 +163,10 @@ def _outside(what: str, index: int | float, rows: int | float | None) -> Absence
     return None
 
 
-def _verdict(result: Result, stage: Stage) -> str | None:
-    found = (d.message for d in result.diagnoses if d.stage is stage and d.severity is Severity.ERROR)
-    return next(found, None)
+def _verdict(result: Result, *stages: Stage) -> str | None:
+    """Return the message of an error in the first of these stages that has one."""
+    errors = [d for d in result.diagnoses if d.severity is Severity.ERROR]
+    return next((d.message for stage in stages for d in errors if d.stage is stage), None)
 
 
 def _token_text(config: InputConfig, token_id: int | float) -> str:

@@ -129,11 +129,14 @@ class Session(QObject):
 
     @property
     def sizes(self) -> InputConfig:
-        """What is inspected, every size filled in: from the checkpoint, where there is one."""
+        """What is inspected, every size filled in: from the checkpoint, where there is one and it can be read."""
         known = self._read.material.checkpoint if self._read is not None else None
-        if known is None or not shares_checkpoint(self._config, self._read):
+        if known is not None and shares_checkpoint(self._config, self._read):
+            return known.filled(self._config).resolved()
+        if self._config.checkpoint is None:
             return self._config.resolved()
-        return known.filled(self._config).resolved()
+        width = self._config.embedding_dim if self._config.is_stated("embedding_dim") else None
+        return replace(self._config, embedding_dim=width)
 
     @property
     def result(self) -> Result | None:

@@ -32,6 +32,7 @@ NAMES = {
     Stage.SEGMENT_EMBEDDING: "Segment embedding",
     Stage.SUM: "Sum",
 }
+_MANY = 10_000_000  # of characters or IDs; the box has no room for so many digits
 TEXT = "Text"  # what the tokenizer takes; no stage of its own
 _STATUS_WORDS = {Status.OK: "ok", Status.FAULT: "fault", Status.BLOCKED: "blocked", Status.UNUSED: "not used"}
 
@@ -54,7 +55,8 @@ class StageStrip(QWidget):
         self._in_order = [self.boxes[Stage.FILE], self.text_box]
         self._in_order += [box for stage, box in self.boxes.items() if stage is not Stage.FILE]
         for box in self._in_order:
-            layout.addWidget(box, 4 if box.text().endswith("embedding") else 3)  # long names get more room
+            long = box.text().endswith("embedding") or box is self.boxes[Stage.FILE]
+            layout.addWidget(box, 4 if long else 3)  # long names get more room
         self.setFocusProxy(self.text_box)
         for stage in (Stage.FILE, Stage.SEGMENT_EMBEDDING):
             self.boxes[stage].hide()
@@ -145,6 +147,8 @@ class StageBox(QAbstractButton):
         if len(self._shape.output) == 1 and self._shape.stage is Stage.TOKENIZER:
             count = self._shape.output[0]
             thing = "character" if self._name == TEXT else "ID"
+            if count >= _MANY:
+                return f"{count / 1e6:,.1f} M {thing}s"
             return f"{count:,} {thing}" + ("" if count == 1 else "s")
         return _written(self._shape.output)
 

@@ -75,7 +75,8 @@ class TopRow(QWidget):
     @Slot(object)
     def _show_config(self, config: InputConfig) -> None:
         sizes = self._session.sizes
-        fitting = [p for p in PRESETS if all(sizes.value(name) == value for name, value in p.values.items())]
+        unknown = {"embedding_dim"} if sizes.embedding_dim is None else set()
+        fitting = [p for p in PRESETS if all(sizes.value(n) == v for n, v in p.values.items() if n not in unknown)]
         self.presets.setCurrentIndex(PRESETS.index(fitting[0]) if fitting else -1)
         self.tokenizer.setCurrentIndex(self.tokenizer.findData(config.tokenizer.special_tokens))
         if self._session.result is None:

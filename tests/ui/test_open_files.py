@@ -267,6 +267,13 @@ def test_a_broken_checkpoint_is_a_diagnosis(qtbot, window, tmp_path):
     assert box.isVisible()
     assert box.output == "cut.safetensors"
     assert next(s.status for s in result.shapes if s.stage is Stage.FILE) is Status.FAULT
+    assert result.grid.rows[0][:2] == (464, 20450)  # the text is looked at all the same
+    words = window.rows_panel.view.plots["token"].backdrop.words
+    assert "ends after" in words
+    assert [window.layers_panel.field(f"token_embedding.{n}").text() for n in ("num_embeddings", "embedding_dim")] == [
+        "",
+        "",
+    ]
     undo(qtbot, window)
     assert window._session.config == before
     assert not box.isVisible()
@@ -288,7 +295,9 @@ def test_each_file_of_token_ids_opens(qtbot, window, tmp_path, name):
     assert [list(row) for row in result.grid.rows] == IDS[:32].reshape(8, 4).tolist()
     page = window.text_panel.passage_page
     assert page.isVisible()
-    assert page.note.text().startswith(f"{name}: 900 token IDs, ")
+    assert page.note.text().startswith(f"{name}: ")
+    assert result.material.id_file.reason in page.note.text()
+    assert window.text_panel.info.text() == "900 token IDs"
     decoded = tiktoken.Encoding.decode(tokenizer.gpt2()._encoding, IDS[:400].tolist())
     assert page.editor.text == decoded
     window._session.set_cell(1, 2)
