@@ -16,16 +16,17 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from bench_parts import measure
+from bench_parts import files, measure
 from bench_parts.children import Children
 
-LIBRARIES = ("torch", "PySide6-Essentials", "pyqtgraph", "tiktoken", "numpy")
+LIBRARIES = ("torch", "PySide6-Essentials", "pyqtgraph", "tiktoken", "numpy", "safetensors")
+PARTS = {**measure.PARTS, **files.PARTS}
 
 
 def main() -> int:
     """Measure what is asked for and print the table."""
     parser = argparse.ArgumentParser(description="Measure the program against bare counterparts.")
-    parser.add_argument("--only", action="append", choices=measure.PARTS, help="this part; may be given again")
+    parser.add_argument("--only", action="append", choices=PARTS, help="this part; may be given again")
     parser.add_argument("--quick", action="store_true", help="once each, to see that it works")
     parser.add_argument("--platform", default="offscreen", help="Qt's platform: offscreen (default), xcb, ...")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -36,8 +37,8 @@ def main() -> int:
         print(line("", "ours", "bare", "ratio", "reach", ""))
     with tempfile.TemporaryDirectory() as folder:
         children = Children(args.platform, Path(folder))
-        for name in args.only or measure.PARTS:
-            for figure in measure.PARTS[name](children, effort):
+        for name in args.only or PARTS:
+            for figure in PARTS[name](children, effort):
                 show = text if args.format == "text" else as_json
                 print(show(figure), flush=True)
     return 0

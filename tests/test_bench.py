@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "tests" / "bench.py"
 PARTS = {"window": 1, "curve": 1, "click": 2, "key": 2, "burst": 4, "stall": 1, "check": 1, "memory": 2}
+PARTS |= {"checkpoint": 4, "tokens": 2, "text": 4}
 
 
 def bench(*arguments: str) -> str:

@@ -248,6 +248,65 @@ def stall():
     application.exec()
 
 
+def checkpoint(width, height, *paths):
+    """Open each file with safetensors, read two rows and paint them and their sum; print the seconds."""
+    from safetensors import safe_open
+
+    application, shown, plots, drawn = three_plots(int(width), int(height), like_ours=True)
+    shown.show()
+    settle(application, 0.5)
+    counter = PaintCounter([plot.viewport() for plot in plots])
+    emit()
+    for turn, _ in enumerate(lines()):
+        took = []
+        for path in paths:
+            before = list(counter.seen)
+            start = time.perf_counter()
+            with safe_open(path, "np") as file:
+                token, position = (file.get_slice(name)[turn : turn + 1][0] for name in ("wte.weight", "wpe.weight"))
+            for curve, row in zip(drawn, (token, position, token + position), strict=True):
+                curve.setData(row)
+            counter.wait(before, application)
+            took.append(time.perf_counter() - start)
+            settle(application, 0.1)
+        emit(took=took)
+    leave()
+
+
+def tokens(width, height, path, batches, count):
+    """Read the IDs of a batch of 32 and give three curves new values, `count` times a line; print the seconds."""
+    import json
+    import os
+    import pathlib
+
+    import numpy as np
+
+    application, shown, plots, drawn = three_plots(int(width), int(height), like_ours=True)
+    shown.show()
+    settle(application, 0.5)
+    counter = PaintCounter([plot.viewport() for plot in plots])
+    left = json.loads(pathlib.Path(batches).read_text(encoding="utf-8"))
+    x = np.arange(256)
+    values = np.random.default_rng(1).standard_normal((32, 3, 256), dtype=np.float32)
+    file = os.open(path, os.O_RDONLY)
+    emit()
+    for turn, _ in enumerate(lines()):
+        took, pread = [], []
+        for i in range(int(count)):
+            batch = left[(turn * int(count) + i) % len(left)]
+            before = list(counter.seen)
+            start = time.perf_counter()
+            ids = np.frombuffer(os.pread(file, 64, 64 * batch), "<u2")
+            pread.append(time.perf_counter() - start)
+            for curve, row in zip(drawn, values[ids[0] % 32], strict=True):
+                curve.setData(x, row)
+            counter.wait(before, application)
+            took.append(time.perf_counter() - start)
+            settle(application, 0.002)
+        emit(took=took, pread=sorted(pread)[len(pread) // 2])
+    leave()
+
+
 # ---- without a window --------------------------------------------------------------------------------------------
 
 

@@ -71,9 +71,13 @@ class Effort:
     bursts: int = 3
     burst_keys: int = 25
     texts: tuple[tuple[str, int, str], ...] = TEXTS
+    openings: int = 20  # of each file
+    files: float = 1.0  # how large files are, in parts of the real size
 
 
-QUICK = Effort(warm=False, starts=1, blocks=1, clicks=8, keys=8, bursts=1, burst_keys=5, texts=TEXTS[::4])
+QUICK = Effort(
+    warm=False, starts=1, blocks=1, clicks=8, keys=8, bursts=1, burst_keys=5, texts=TEXTS[::4], openings=1, files=0.02
+)
 
 
 def alternated(
@@ -120,7 +124,7 @@ def click(children: Children, effort: Effort) -> Iterator[Figure]:
         size = ours.hear()
         with children.open("bare.py", "curves", size["width"], size["height"], effort.clicks) as bare:
             bare.hear()
-            clicks, curves = _in_blocks(effort, lambda: ours.ask()["took"], lambda: bare.ask()["took"])
+            clicks, curves = in_blocks(effort, lambda: ours.ask()["took"], lambda: bare.ask()["took"])
     yield Figure("click to painted curves, median", median(clicks), median(curves), 2.0, of_ratio=True)
     yield Figure(f"click, 99th percentile of {len(clicks)}", quantile(clicks, 0.99), quantile(curves, 0.99), FRAME_MS)
 
@@ -134,7 +138,7 @@ def key(children: Children, effort: Effort) -> Iterator[Figure]:
         children.open("bare.py", "key", size["width"], size["height"], effort.keys) as bare,
     ):
         ours.hear(), bare.hear()
-        keys, bare_keys = _in_blocks(effort, lambda: ours.ask()["took"], lambda: bare.ask()["took"])
+        keys, bare_keys = in_blocks(effort, lambda: ours.ask()["took"], lambda: bare.ask()["took"])
     yield Figure("key to painted grid and curves, 1 KB, median", median(keys), median(bare_keys), FRAME_MS)
     yield Figure(
         f"key, 1 KB, 99th percentile of {len(keys)}", quantile(keys, 0.99), quantile(bare_keys, 0.99), FRAME_MS
@@ -192,7 +196,7 @@ def memory(children: Children, effort: Effort) -> Iterator[Figure]:
         yield Figure(f"{name} ({kind.upper()})", ours_mb, bare_mb, reach, unit="MiB", of_ratio=True)
 
 
-def _in_blocks(
+def in_blocks(
     effort: Effort, ours: Callable[[], list[float]], bare: Callable[[], list[float]]
 ) -> tuple[list[float], list[float]]:
     """Ask for blocks of seconds in turns; return them in milliseconds."""

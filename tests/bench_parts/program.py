@@ -119,6 +119,27 @@ class Hand:
         self.editor.set_caret(8)
         settle(self.application, 0.3)
 
+    def shown(self, begin, there, counter):
+        """Return the seconds from `begin()` until what is `there()` with the newest rows is painted."""
+        before = []
+
+        def look(_=None):
+            if not before and there():
+                before.extend(counter.seen)
+
+        self.session.rows_changed.connect(look)  # after the panels' own slots
+        start = time.perf_counter()
+        begin()
+        self.live_until(lambda: before)
+        assert counter.wait(before, self.application), "nothing was painted"
+        seconds = time.perf_counter() - start
+        self.session.rows_changed.disconnect(look)
+        return seconds
+
+    def open(self, path, there, counter):
+        """Open a file and return the seconds until what is `there()` is painted."""
+        return self.shown(lambda: self.program.window.document.open([pathlib.Path(path)]), there, counter)
+
     def live_until(self, true, seconds=60.0):
         """Let the window live, as its own event loop would, until something is true."""
         from PySide6.QtCore import QEventLoop
@@ -227,6 +248,116 @@ def burst(length, in_lines, count, pause):
             stalled = heartbeat.stop()
             assert len(hand.session.config.text) == len(text) + int(count), "a key was lost"
             emit(stall=stalled, late=late, shown=watch.shown, wrong=watch.wrong)
+
+    in_hand(work)
+
+
+def checkpoint(*paths):
+    """Open each checkpoint for each line that is read; print the seconds until its rows are painted, and the memory."""
+    import psutil
+
+    def work(hand):
+        curves = PaintCounter([hand.view.viewport()])
+        process = psutil.Process()
+        emit(width=hand.view.width(), height=hand.view.height(), rss=process.memory_info().rss)
+        for _ in lines():
+            took = []
+            for path in paths:
+
+                def there(path=path):
+                    session = hand.session
+                    return session.rows.trace is not None and session.config.checkpoint == path and not session.busy
+
+                took.append(hand.open(path, there, curves))
+                settle(hand.application, 0.1)
+            emit(took=took, rss=process.memory_info().rss)
+
+    in_hand(work)
+
+
+def tokens(path, batches, count):
+    """Open a file of IDs and jump to `count` of the batches for each line that is read; print the seconds of each."""
+    import json
+
+    def work(hand):
+        session = hand.session
+        left = json.loads(pathlib.Path(batches).read_text(encoding="utf-8"))
+        hand.open(path, lambda: session.result.material.id_file is not None, hand.painted)
+        settle(hand.application, 0.5)
+        emit(width=hand.view.width(), height=hand.view.height())
+        for turn, _ in enumerate(lines()):
+            took = []
+            for i in range(int(count)):
+                batch = left[(turn * int(count) + i) % len(left)]
+
+                def there(batch=batch):
+                    return session.result.batch == batch and session.rows.trace is not None
+
+                took.append(hand.shown(lambda batch=batch: session.set_batch(batch), there, hand.painted))
+                settle(hand.application, 0.002)
+            emit(took=took)
+
+    in_hand(work)
+
+
+def rate(path, cache):
+    """Encode a text as the program does, and each piece of it once more with tiktoken alone, in turns; print both."""
+    import os
+
+    os.environ["XDG_CACHE_HOME"] = cache
+    import tiktoken
+
+    from inspector.files.source import Source
+    from inspector.files.text_files import open_text
+    from inspector.files.text_pieces import piece_at
+    from inspector.tokenizer import gpt2
+
+    encoding, source, path = gpt2()._encoding, Source(pathlib.Path(path)), pathlib.Path(path)
+    pieces, done = [], 0
+    while done < source.size:
+        pieces.append(piece_at(source, done).decode())
+        done += len(pieces[-1].encode())
+    waiting, alone = iter(pieces), 0.0
+    tiktoken.Encoding.encode_ordinary(encoding, pieces[0])
+
+    def take_turns():
+        nonlocal alone
+        start = time.perf_counter()
+        tiktoken.Encoding.encode_ordinary(encoding, next(waiting, ""))
+        alone += time.perf_counter() - start
+        return False
+
+    start = time.perf_counter()
+    store = open_text(path, "plain")
+    store.encode(cancelled=take_turns)
+    ours = time.perf_counter() - start - alone
+    assert next(waiting, None) is None
+    emit(ours=ours, alone=alone)
+    leave()
+
+
+def encoding(path, cache):
+    """Open a text, let it be encoded, open it again; print the longest stall and the seconds of each opening."""
+    import os
+
+    os.environ["XDG_CACHE_HOME"] = cache
+
+    def work(hand):
+        session = hand.session
+
+        def store():
+            return None if session.config.text_file is None else session.result.material.tokens
+
+        heartbeat = Heartbeat()
+        heartbeat.start()
+        first = hand.open(path, lambda: store() is not None and session.rows.trace is not None, hand.painted)
+        hand.live_until(lambda: store().complete and not session.busy, seconds=200)
+        settle(hand.application, 0.3)
+        stalled = heartbeat.stop()
+        hand.set_text("Another text in between.")
+        settle(hand.application, 0.3)
+        again = hand.open(path, lambda: store() is not None and store().complete, hand.painted)
+        emit(stall=stalled, first=first, again=again, count=store().count)
 
     in_hand(work)
 
