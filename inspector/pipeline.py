@@ -211,7 +211,7 @@ def _shapes(facts: Facts, found: list[Diagnosis]) -> Iterable[StageShape]:
         ids_count if loaded else given_shape,
         None,
         ids_shape if loaded else given_shape,
-        status(Stage.DATA_LOADER, reached=ids_known or not loaded, used=loaded),
+        status(Stage.DATA_LOADER, reached=(ids_known and Stage.FILE not in faulty) or not loaded, used=loaded),
     )
 
     arranged = arrangement(facts)
@@ -250,7 +250,10 @@ def _added_shapes(facts: Facts, faulty: set[Stage], *, exchanged: bool) -> Itera
         if layer is None:
             yield StageShape(stage, None, None, None, Status.UNUSED)
             continue
-        blocked = went_in is None or facts.columns is None or (stage is Stage.POSITION_EMBEDDING and exchanged)
+        unread = facts.material.field == "checkpoint"  # its sizes are in a file that cannot be read
+        blocked = (
+            unread or went_in is None or facts.columns is None or (stage is Stage.POSITION_EMBEDDING and exchanged)
+        )
         state = Status.FAULT if stage in faulty else Status.BLOCKED if blocked else Status.OK
         table = _table(layer.num_embeddings, layer.embedding_dim)
         came_out = (*went_in, table[1]) if state is Status.OK and went_in is not None and table else None

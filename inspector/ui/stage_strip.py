@@ -6,7 +6,7 @@ import html
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
@@ -78,6 +78,11 @@ class StageStrip(QWidget):
                 self.boxes[shape.stage].setVisible(shape.status is not Status.UNUSED)
             elif shape.stage is Stage.TOKENIZER:
                 self.text_box.show_stage(_text_shape(shape), (), first=False)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.LayoutRequest:
+            self.update()  # a box came or went: the arrows are elsewhere
+        return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint an arrow into each gap between two boxes."""
