@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.ui import theme
 
-LABELS = ("dimension", "token", "position", "sum")
+LABELS = ("dimension", "token", "position", "sum")  # as they are spoken
+_SHORT = ("dim", "token", "pos", "sum")  # as they are painted: the digits need the room
 _WIDEST = len("−0.00012345678")  # as many characters as a float32 needs
 _USUAL = len("−0.12345678")
 _GAP = 4  # between a label and its value
@@ -28,7 +29,7 @@ class ReadOut(QWidget):
         self._label_font.setPointSizeF(self._label_font.pointSizeF() - 1)
         self._metrics = QFontMetricsF(self._font)
         letters = QFontMetricsF(self._label_font)
-        self._label_widths = [letters.horizontalAdvance(label) + _GAP for label in LABELS]
+        self._label_widths = [letters.horizontalAdvance(label) + _GAP for label in _SHORT]
         self._digit = self._metrics.horizontalAdvance("0")
         self._dimension_digits = 1
         self._height = int(max(self._metrics.height(), letters.height())) + 2
@@ -69,7 +70,7 @@ class ReadOut(QWidget):
         spare = max(0.0, self.width() - self._width(_USUAL)) / 3
         x = 0.0
         for i, (label, value, hue, label_width) in enumerate(
-            zip(LABELS, self.values, hues, self._label_widths, strict=True)
+            zip(_SHORT, self.values, hues, self._label_widths, strict=True)
         ):
             room = self._digit * (_USUAL if i else self._dimension_digits) + (spare if i else 0)
             painter.setFont(self._label_font)

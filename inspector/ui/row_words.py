@@ -34,7 +34,7 @@ def heading(result: Result | None, cell: Cell | None) -> str:
     """Return what the panel is called."""
     if result is None or cell is None:
         return "Rows"
-    return f"Row of sample {result.grid.samples[cell.row]}, position {cell.column}"
+    return f"Sample {result.grid.samples[cell.row]}, position {cell.column}"
 
 
 def titles(result: Result | None, cell: Cell | None) -> dict[Kind, str]:
@@ -145,14 +145,18 @@ def _no_sum(result: Result, cell: Cell) -> Absence | None:
     for kind, missing in (("token", _no_token_row(result, cell)), ("position", _no_position_row(result, cell))):
         if missing is not None and missing.fault:
             return Absence(f"blocked: there is no {kind} row to add")
-    if config.position_embedding is None:
-        return None
-    token, position = config.token_embedding.embedding_dim, config.position_embedding.embedding_dim
-    if token == position:
-        return None
-    if 1 in (token, position):
-        return Absence(f"{token} and {position} values: PyTorch repeats the one value and says nothing", fault=True)
-    return Absence(f"{token} and {position} values cannot be added", fault=True)
+    token = config.token_embedding.embedding_dim
+    position = config.position_embedding.embedding_dim if config.position_embedding is not None else token
+    segment = config.segment_embedding.embedding_dim if config.segment_embedding is not None else token
+    for width, words in (
+        (position, f"{token} and {position} values cannot be added"),
+        (segment, f"the segment row is {segment} wide and cannot be added to {token} values"),
+    ):
+        if width != token and 1 in (token, width):
+            return Absence(f"{token} and {width} values: PyTorch repeats the one value and says nothing", fault=True)
+        if width != token:
+            return Absence(words, fault=True)
+    return None
 
 
 def _outside(what: str, index: int | float, rows: int | float | None) -> Absence | None:

@@ -89,12 +89,12 @@ def test_curves_are_the_rows_of_the_trace_bit_for_bit(opened: Any) -> None:
 def test_titles_tell_the_true_rows(opened: Any) -> None:
     session, panel = opened()
     session.set_cell(0, 0)
-    assert panel.title.text() == "Row of sample 0, position 0"
+    assert panel.title.text() == "Sample 0, position 0"
     assert title(panel, "token") == 'tok_emb.weight[40]  "I"'
     assert title(panel, "position") == "pos_emb.weight[0]"
     assert title(panel, "sum") == "tok_emb.weight[40] + pos_emb.weight[0]"
     session.set_cell(1, 2)
-    assert panel.title.text() == "Row of sample 1, position 2"
+    assert panel.title.text() == "Sample 1, position 2"
     assert title(panel, "position") == "pos_emb.weight[2]"
 
 
@@ -288,6 +288,13 @@ def test_before_the_rows_are_there_the_plots_say_so(qtbot: QtBot) -> None:
     assert {words(panel, kind) for kind in KINDS} == {"Loading torch …"}
     session.close()
     panel.close()
+
+
+def test_a_segment_row_of_another_width_is_said_in_place_of_the_sum(opened: Any) -> None:
+    values = {"segment_embedding.num_embeddings": 2, "segment_embedding.embedding_dim": 128}
+    _, panel = opened(**values)
+    assert words(panel, "sum") == "the segment row is 128 wide and cannot be added to 256 values"
+    assert panel.view.plots["sum"].backdrop.fault
 
 
 def test_fault_takes_the_curve_away(opened: Any, qtbot: QtBot) -> None:

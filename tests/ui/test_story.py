@@ -236,7 +236,7 @@ def test_a_click_on_a_cell_shows_its_rows(story, lesson):
     for cell in ((2, 1), (7, 3), (0, 2)):
         story.click_cell(*cell)
         story.sees_rows(lesson, cell)
-        assert story.window.rows_panel.title.text() == f"Row of sample {cell[0]}, position {cell[1]}"
+        assert story.window.rows_panel.title.text() == f"Sample {cell[0]}, position {cell[1]}"
     assert story.underlined() == [" keeper"]
 
 
@@ -344,7 +344,6 @@ def test_a_vocabulary_too_small_is_seen_fixed_undone_and_fixed_again(story):
     assert story.field("token_embedding.num_embeddings").text() == "50257"
     story.sees_no_fault()
     story.sees_rows(written, place)
-    story.click(story.grid.viewport(), story.grid.visualRect(story.grid.currentIndex()).center())
     story.key(Key.Key_Z, CONTROL)
     story.wait_for_rows()
     sees_the_fault()
@@ -572,7 +571,6 @@ def test_one_sitting_from_start_to_end(story, lesson):
         story.sees_no_fault()
         story.click_cell(6, 1)
         story.sees_rows(lesson, (6, 1), batch=story.session.result.batch)
-    story.window.batch_panel.grid.setFocus()
     for _, value, stage, _ in reversed(faults):
         story.key(Key.Key_Z, CONTROL)
         story.wait_for_rows()
