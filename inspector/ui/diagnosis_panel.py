@@ -224,15 +224,17 @@ class FindingsList(QListWidget):
             item.setForeground(marks.color(colors, Severity(item.data(Qt.ItemDataRole.UserRole))))
 
     def _take_colors(self) -> None:
-        colors, palette = theme.colors(self.palette()), self.palette()
-        palette.setColor(QPalette.ColorRole.Highlight, colors.accent_wash)
-        palette.setColor(QPalette.ColorRole.HighlightedText, colors.text)
-        self.setPalette(palette)
+        colors = theme.colors(self.palette())
+        if self.palette().color(QPalette.ColorRole.Highlight) != colors.accent_wash:
+            palette = QPalette()  # of two colours alone: the others are the window's
+            palette.setColor(QPalette.ColorRole.Highlight, colors.accent_wash)
+            palette.setColor(QPalette.ColorRole.HighlightedText, colors.text)
+            self.setPalette(palette)
         self._color_items()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == event.Type.ApplicationPaletteChange:
+        if theme.repaints_on(event):
             self._take_colors()
 
 

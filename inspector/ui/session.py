@@ -252,11 +252,10 @@ class Session(QObject):
         self.set_cell(row, column)
 
     def set_diagnosis(self, diagnosis: Diagnosis | None) -> None:
-        """Choose a diagnosis: its first cell becomes the chosen cell."""
-        if diagnosis == self._diagnosis:
-            return
-        self._diagnosis = diagnosis
-        self.diagnosis_changed.emit(diagnosis)
+        """Choose a diagnosis: its first cell becomes the chosen cell, also when it was chosen already."""
+        if diagnosis != self._diagnosis:
+            self._diagnosis = diagnosis
+            self.diagnosis_changed.emit(diagnosis)
         if diagnosis is not None and diagnosis.cells:
             self.set_cell(*diagnosis.cells[0])
 

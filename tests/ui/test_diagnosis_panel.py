@@ -225,3 +225,17 @@ def test_selected_words_alone_are_copied(open_panel):
     assert label.selectedText()
     QTest.keyClick(label, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == label.selectedText()
+
+
+def test_a_click_on_the_chosen_finding_goes_back_to_its_cell(open_panel):
+    panel, session = open_panel(**SMALL_TABLE)
+    findings = panel.findings
+    (row,) = [i for i, d in enumerate(session.result.diagnoses) if d.cells and d.severity is Severity.ERROR]
+    where = findings.visualItemRect(findings.item(row)).center()
+    QTest.mouseClick(findings.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, where)
+    cell = session.diagnosis.cells[0]
+    assert session.cell == cell
+    session.set_cell(0, 0)
+    assert session.cell != cell
+    QTest.mouseClick(findings.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, where)
+    assert session.cell == cell

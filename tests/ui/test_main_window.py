@@ -94,6 +94,35 @@ def test_everything_is_visible(open_window, qtbot, size):
     assert not grid.horizontalScrollBar().isVisible()
 
 
+def test_the_read_out_has_room_for_every_digit_of_a_float32(open_window, qtbot):
+    window, session = open_window()
+    qtbot.waitUntil(lambda: session.rows.trace is not None, timeout=20_000)
+    session.set_cell(2, 3)
+    QApplication.processEvents()
+    read_out = window.rows_panel.read_out
+    assert read_out.width() >= read_out.sizeHint().width()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_window_that_changes_its_scheme_looks_like_one_that_began_in_it(open_window, scheme, qtbot, dark):
+    pictures = []
+    after = Qt.ColorScheme.Dark if dark else Qt.ColorScheme.Light
+    before = Qt.ColorScheme.Light if dark else Qt.ColorScheme.Dark
+    for first in (after, before):
+        scheme.set_choice(first)
+        window, session = open_window()
+        session.set_values({"token_embedding.num_embeddings": 20000, "loader.stride": 0}, "faults")
+        session.set_values({"position_embedding.num_embeddings": 3}, "more faults")
+        session.set_diagnosis(session.result.diagnoses[0])
+        qtbot.waitUntil(lambda: session.rows.trace is not None, timeout=20_000)  # noqa: B023 - in this turn
+        window.text_panel.editor.clearFocus()
+        scheme.set_choice(after)
+        QApplication.processEvents()
+        pictures.append(window.centralWidget().grab().toImage())
+        window.close()
+    assert pictures[0] == pictures[1]
+
+
 def test_says_what_the_layers_are_made_of(open_window):
     window, session = open_window()
     assert window.top_row.facts.text() == "seed 123 · float32 · fresh layers"
