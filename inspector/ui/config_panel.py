@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from inspector.config import PositionEmbeddingConfig, SegmentEmbeddingConfig
 from inspector.diagnosis import SEVERITY_ORDER, Severity
@@ -50,6 +50,8 @@ class LayersPanel(Panel):
         )
         self.more_button.setFixedWidth(self.more_button.fontMetrics().horizontalAdvance("▲ More") + 24)
         self.more_button.toggled.connect(self._on_more_toggled)
+        self.more_button.clicked.connect(self._on_more_clicked)
+        self._unfolded_for_mark = False  # by a chosen diagnosis, not by the person
         self.header.addWidget(Muted("embedding dim"))
         self.header.addWidget(self._number("embedding_dim"))
         self.header.addWidget(self.more_button)
@@ -177,6 +179,10 @@ class LayersPanel(Panel):
         self.complaint.setText(f"▲ {complaints[0]}" if complaints else "")
 
     @Slot(bool)
+    def _on_more_clicked(self, _: bool) -> None:
+        self._unfolded_for_mark = False
+
+    @Slot(bool)
     def _on_more_toggled(self, on: bool) -> None:
         if on:
             self._make_more()
@@ -226,13 +232,24 @@ class LayersPanel(Panel):
                 for name in diagnosis.fields:
                     marks.setdefault(name, Mark(diagnosis.severity, diagnosis.message, diagnosis == chosen))
         folded = self._more is None or not self._more.isVisibleTo(self)
-        if folded and any(m.chosen and self._is_folded(name) for name, m in marks.items()):
+        wanted = any(m.chosen and self._is_folded(name) for name, m in marks.items())
+        if folded and wanted:
+            self._unfolded_for_mark = True
             self.more_button.setChecked(True)  # shows the marks again
             return
+        if self._unfolded_for_mark and not folded and not wanted:
+            self._unfolded_for_mark = False
+            if not self._is_working_in_more():
+                self.more_button.setChecked(False)
+                return
         for name, field in self._fields.items():
             field.set_mark(marks.get(name))
         hidden = [m for name, m in marks.items() if folded and self._is_folded(name)]
         self.more_button.setText("▲ More" if hidden else "More")
+
+    def _is_working_in_more(self) -> bool:
+        focused = QApplication.focusWidget()
+        return self._more is not None and focused is not None and self._more.isAncestorOf(focused)
 
     def _is_folded(self, name: str) -> bool:
         argument = name in ARGUMENTS or name in SWITCHES or name in CHOICES

@@ -380,3 +380,32 @@ def test_fits_the_right_half_of_a_small_window(opened: Any) -> None:
     assert panel.minimumSizeHint().width() <= 700
     panel.field("seed")
     assert panel.minimumSizeHint().width() <= 700
+
+
+FOLDED_FAULT = {"segment_embedding.num_embeddings": 2, "segment_embedding.embedding_dim": 128}
+
+
+def test_more_folds_back_when_the_diagnosis_that_unfolded_it_is_gone(opened: Any) -> None:
+    session, panel = opened()
+    session.set_values(FOLDED_FAULT, "fault")
+    session.set_diagnosis(next(d for d in session.result.diagnoses if "segment_embedding.embedding_dim" in d.fields))
+    assert panel.more_button.isChecked()
+    session.undo_stack.undo()
+    assert not panel.more_button.isChecked()
+
+
+def test_more_stays_open_where_the_person_unfolded_it(opened: Any, qtbot: QtBot) -> None:
+    session, panel = opened()
+    qtbot.mouseClick(panel.more_button, Qt.MouseButton.LeftButton)
+    session.set_values(FOLDED_FAULT, "fault")
+    session.set_diagnosis(next(d for d in session.result.diagnoses if "segment_embedding.embedding_dim" in d.fields))
+    session.undo_stack.undo()
+    assert panel.more_button.isChecked()
+
+
+def test_more_stays_open_under_the_hand_that_mends_the_field(opened: Any, qtbot: QtBot) -> None:
+    session, panel = opened(**FOLDED_FAULT)
+    session.set_diagnosis(next(d for d in session.result.diagnoses if "segment_embedding.embedding_dim" in d.fields))
+    type_over(qtbot, panel.field("segment_embedding.embedding_dim"), "256")
+    assert session.result.ok
+    assert panel.more_button.isChecked()
