@@ -176,7 +176,12 @@ def _picked(tensors: Mapping[str, TensorInfo], chosen: Mapping[Role, str], role:
 
 
 def _matching(tensors: Mapping[str, TensorInfo], known: Sequence[str]) -> list[str]:
-    order = {name: next((i for i, k in enumerate(known) if _ends_with(name, k)), None) for name in tensors}
+    endings = tuple(known)  # a checkpoint has thousands of names, and few end in any of these
+    order = {
+        name: next((i for i, k in enumerate(known) if _ends_with(name, k)), None)
+        for name in tensors
+        if name.endswith(endings)
+    }
     return sorted((n for n, i in order.items() if i is not None), key=lambda n: (order[n], len(n), n))
 
 
