@@ -256,6 +256,7 @@ class RowsPanel(Panel):
                 plot.set_limits((float(finite.min()), float(finite.max())) if len(finite) else None)
             elif trace is not None:
                 plot.set_limits(trace.limits(kind))
+        self.view.scene().prepareForPaint()  # left to the first painting, this would ask for a second one
         self._limits_of = trace
 
     def _show_values(self) -> None:
