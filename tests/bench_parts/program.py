@@ -147,7 +147,7 @@ class Hand:
         deadline = time.perf_counter() + seconds
         while not true():
             assert time.perf_counter() < deadline, "the window did not get there"
-            self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 100)
+            self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)  # with a time, it never waits
 
 
 def in_hand(work):
