@@ -11,6 +11,7 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 from inspector import pipeline, tokenizer, torch_start
 from inspector.diagnosis import Cell
 from inspector.material import Read, inputs, read, shares_checkpoint
+from inspector.trouble import FileTrouble
 from inspector.ui.jobs import Job, Lane
 from inspector.ui.text_encoding import TextEncoding
 
@@ -272,7 +273,8 @@ class Session(QObject):
 
     def cancel(self) -> None:
         """Stop building or looking up."""
-        self._encoding.stop()
+        if self._encoding.stop():
+            self._on_grown(None)
         if self._pause.isActive() or self._building.busy or self._tracing.busy:
             self._pause.stop()
             self._building.cancel()
@@ -347,10 +349,12 @@ class Session(QObject):
 
     @Slot(object)
     def _on_encoding_failed(self, error: object) -> None:
-        """Say what is wrong with a text that could not be read to its end: reading it anew finds that out."""
-        self._material, self._read = None, None
-        self.set_notice(str(error))
-        self._judge()
+        """Judge a text that could not be read to its end as the file it is: one that cannot be used."""
+        if isinstance(error, FileTrouble) and self._material is not None:
+            self._material = replace(self._material, tokens=None, trouble=error, field="text_file")
+            self._judge()
+        else:
+            self.set_notice(str(error))
 
     def _show(self, config: InputConfig, material: Material, result: Result) -> None:
         self._read = Read(config, material)

@@ -358,6 +358,38 @@ def test_a_long_text_is_encoded_while_it_is_looked_at(qtbot, window, tmp_path):
     assert len([n for n in seen if n > 1000]) == 1  # all of it at once: it was encoded before
 
 
+def long_text(path, times=6):
+    line = "The keeper counted the ships by the sound of their bells, one for each boat that came home.\n"
+    path.write_text(line * (times * LARGE_TEXT // len(line)))
+    return path
+
+
+def test_escape_stops_the_encoding_and_f5_goes_on(qtbot, window, tmp_path):
+    session, page = window._session, window.text_panel.passage_page
+    window.document.open([long_text(tmp_path / "long.txt")])
+    qtbot.waitUntil(lambda: session.busy.startswith("Encoding long.txt"), timeout=TORCH_MS)
+    window.window_actions.cancel.trigger()
+    result = settled(qtbot, window)
+    assert not result.material.tokens.complete
+    assert "encoded so far" in page.note.text()
+    window.window_actions.rebuild.trigger()
+    result = settled(qtbot, window)
+    assert result.material.tokens.complete
+    assert "encoded so far" not in page.note.text()
+
+
+def test_a_long_text_that_is_cut_while_it_is_encoded_is_a_diagnosis(qtbot, window, tmp_path):
+    path, session = long_text(tmp_path / "long.txt"), window._session
+    window.document.open([path])
+    qtbot.waitUntil(lambda: session.busy.startswith("Encoding long.txt"), timeout=TORCH_MS)
+    path.write_text("short")
+    result = settled(qtbot, window)
+    assert [d.stage for d in result.diagnoses][:1] == [Stage.FILE]
+    assert not window.text_panel.passage_page.editor.isVisible()
+    undo(qtbot, window)
+    assert window.text_panel.editor.text == TEXT
+
+
 def test_the_command_line_opens_a_checkpoint(qtbot, qapp, tmp_path):
     path = samples.safetensors(tmp_path / "model.safetensors", gpt2_like())
     program = app.Program(qapp, [path], "light")
