@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from inspector.diagnosis import Severity, Stage, Status
@@ -56,7 +57,7 @@ def as_mapping(result: Result) -> dict[str, Any]:
                 "fields": list(d.fields),
                 "fix": dict(d.fix) if d.fix is not None else None,
                 "subject": d.subject,
-                "data": dict(d.data),
+                "data": {key: _plain(value) for key, value in d.data.items()},
             }
             for d in result.diagnoses
         ],
@@ -142,6 +143,11 @@ def html(result: Result) -> str:
     )
     head = "<tr><th>stage</th><th>input</th><th>table</th><th>output</th><th>state</th></tr>"
     return f"<p><b>{escape(summary(result))}</b></p><table>{head}{rows}</table><ul>{found}</ul>"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a diagnosis's data as JSON can say it, which has no word for NaN and infinity."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _listed(shape: tuple[int, ...] | None) -> list[int] | None:

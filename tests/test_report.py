@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from inspector import inspection_file, pipeline, report
@@ -95,6 +96,13 @@ def test_every_form_tells_every_diagnosis(inspection: dict[str, Any]) -> None:
         assert any(entry["message"] == d.message for entry in mapping["diagnoses"])
     assert len(re.findall("<li>", html)) == len(result.diagnoses)
     assert result.ok == all(d.severity is not Severity.ERROR for d in result.diagnoses)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_json_has_no_nan_and_no_infinity(value: float) -> None:
+    result = judged({"token_embedding": {"num_embeddings": value}})
+    found = json.loads(result.to_json(), parse_constant=pytest.fail)["diagnoses"][-1]
+    assert found["data"] == {"num_embeddings": str(value)}
 
 
 def test_html_is_escaped() -> None:
