@@ -37,6 +37,7 @@ def errors(result: Any) -> list[str]:
         ({"token_ids": [[1.0, 2.5]], "token_embedding": {"num_embeddings": 1}}, ["B207 ids-not-integer"]),
         ({"token_ids": IDS, "token_ids_dtype": "uint16", "positions": [0]}, ["B208 ids-dtype-refused"]),
         ({"token_ids": [[464, 2**40, 1, 2]], "token_ids_dtype": "int32"}, ["B209 ids-dtype-overflow"]),
+        ({"token_ids": [[464, 10**400, 1, 2]]}, ["B209 ids-dtype-overflow"]),
         ({"token_ids": [[1, 2], [3]]}, ["B210 ids-rank"]),
         ({"text": "one two", "token_embedding": {"num_embeddings": 9}}, ["B202 no-sample"]),
         ({"token_ids": [[464, 60000, 318, 257]]}, ["T104 ids-from-another-tokenizer"]),

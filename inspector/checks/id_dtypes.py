@@ -211,7 +211,8 @@ def _overflow(facts: Facts) -> bool:
 def _is_beyond(value: int | float, dtype: str) -> bool:
     """Return whether a whole number does not fit a dtype."""
     lowest, highest = INTEGER_DTYPES[dtype]
-    return math.isfinite(value) and not lowest <= value <= highest
+    # isfinite makes a float of what it is given, which the largest whole numbers do not fit
+    return (isinstance(value, int) or math.isfinite(value)) and not lowest <= value <= highest
 
 
 def _said_of_overflow(dtype: str, worst: int) -> str:
