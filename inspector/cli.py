@@ -99,7 +99,9 @@ def _window(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="embedding-inspector", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="inspection or text file")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="inspection, text, checkpoint, token IDs or tokenizer"
+    )
     parser.add_argument("--scheme", choices=("light", "dark"), help="use this colour scheme")
     parser.add_argument("--version", action="store_true", help="print the version")
     args = parser.parse_args(arguments)
