@@ -276,12 +276,13 @@ def quoted(encoding: str | None, token_id: int) -> str | None:
         return repr(data)
 
 
-_VISIBLE = {" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥", "\x7f": "␡"}
+_VISIBLE = {" ": "·", "\n": "↵", "\r": "\\r", "\t": "⇥"}
 
 
 def visible(data: bytes) -> str:
-    """Return a token's bytes so that all of them can be seen: white space and controls as signs, part of a character
-    as its bytes.
+    """Return a token's bytes so that all of them can be seen: white space as signs, part of a character as its bytes.
+
+    Controls are written as Python writes them: few fonts have their pictures (U+2400 and on).
     """
     try:
         text = data.decode()
@@ -293,8 +294,8 @@ def visible(data: bytes) -> str:
 def _visible_character(character: str, *, first: bool) -> str:
     if character in _VISIBLE:
         return _VISIBLE[character]
-    if character < " ":
-        return chr(0x2400 + ord(character))
+    if character < " " or character == "\x7f":
+        return f"\\x{ord(character):02x}"
     category = unicodedata.category(character)
     if category in ("Cc", "Cf", "Zs", "Zl", "Zp", "Co", "Cn"):
         return f"⟨U+{ord(character):04X}⟩"

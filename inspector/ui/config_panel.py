@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QV
 
 from inspector.config import PositionEmbeddingConfig, SegmentEmbeddingConfig
 from inspector.diagnosis import SEVERITY_ORDER, Severity
+from inspector.ui import marks as marks_of
 from inspector.ui import theme
 from inspector.ui.arguments import ARGUMENTS, CHOICES, DTYPES, MORE_LINES, SWITCHES
 from inspector.ui.fields import CheckField, ChoiceField, Mark, Tinted
@@ -230,7 +231,7 @@ class LayersPanel(Panel):
         for diagnosis in sorted(diagnoses, key=lambda d: (d != chosen, SEVERITY_ORDER[d.severity])):
             if diagnosis.severity is not Severity.NOTE or diagnosis == chosen:
                 for name in diagnosis.fields:
-                    marks.setdefault(name, Mark(diagnosis.severity, diagnosis.message, diagnosis == chosen))
+                    marks.setdefault(name, Mark(diagnosis.severity, marks_of.message(diagnosis), diagnosis == chosen))
         folded = self._more is None or not self._more.isVisibleTo(self)
         wanted = any(m.chosen and self._is_folded(name) for name, m in marks.items())
         if folded and wanted:

@@ -69,6 +69,7 @@ class DiagnosisDetail(QScrollArea):
             font.setBold(diagnosis.severity is not Severity.NOTE)
             self._message.setFont(font)
             self._message.setText(marks.sentence(diagnosis))
+            self._message.setToolTip(marks.path(diagnosis))
             self._message.setAccessibleName(f"{marks.WORDS[diagnosis.severity]}: {diagnosis.message}")
             self._help.setText(marks.advice(diagnosis))
             self._help.setVisible(bool(diagnosis.help))

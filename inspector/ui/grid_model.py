@@ -57,6 +57,8 @@ class GridModel(QAbstractTableModel):
         self.encoding = result.config.tokenizer.encoding
         self._rows = max(len(self.grid.rows), self.grid.expected_rows)
         self._columns = max((self.grid.expected_columns, *map(len, self.grid.rows)))
+        if not self._columns:
+            self._rows = 0  # a row without a cell is not to be seen
         self._found = tuple(d for d in result.diagnoses if d.cells and d.severity is not Severity.NOTE)
         self._by_cell = None
         self.endResetModel()
@@ -133,7 +135,7 @@ class GridModel(QAbstractTableModel):
         if quoted is not None:
             words += f", {quoted}"
         if fault is not None:
-            words += f", {marks.WORDS[fault.severity]}: {fault.message}"
+            words += f", {marks.WORDS[fault.severity]}: {marks.message(fault)}"
         return words
 
     def _tooltip(self, row: int, column: int, token_id: int | float) -> str:

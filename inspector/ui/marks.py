@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from inspector.diagnosis import Severity, Status
@@ -51,14 +52,26 @@ def argument(field: str) -> str:
     return f"{name} of {_LAYERS[section]}" if section in _LAYERS else name
 
 
+def path(diagnosis: Diagnosis) -> str:
+    """Return the whole path of the file a diagnosis is about; "" where it is about no file."""
+    subject = diagnosis.subject or ""
+    return subject if PurePath(subject).is_absolute() else ""
+
+
+def message(diagnosis: Diagnosis) -> str:
+    """Return the message with a file's name in place of its path, which may be long."""
+    whole = path(diagnosis)
+    return diagnosis.message.replace(whole, PurePath(whole).name) if whole else diagnosis.message
+
+
 def sentence(diagnosis: Diagnosis) -> str:
     """Return the message with a capital, unless its first word is Python's (`stride is 0`)."""
-    message = diagnosis.message
-    first = message.split(" ", 1)[0]
+    words = message(diagnosis)
+    first = words.split(" ", 1)[0]
     names = {argument(field).split(" ", 1)[0] for field in diagnosis.fields}
     if not first.isalpha() or first in names or first in _LAYERS.values():
-        return message
-    return message[:1].upper() + message[1:]
+        return words
+    return words[:1].upper() + words[1:]
 
 
 def advice(diagnosis: Diagnosis) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Slot
@@ -17,6 +18,7 @@ from inspector.ui.text_marks import chosen_token, passage_marks
 from inspector.ui.washed_editor import WashedEditor
 
 if TYPE_CHECKING:
+    from inspector.config import InputConfig
     from inspector.diagnosis import Cell
     from inspector.result import Result
     from inspector.ui.session import Session
@@ -71,11 +73,14 @@ class PassagePage(QWidget):
         result, config = self._session.result, self._session.config
         named = config.token_ids_file or config.text_file
         if result is None or (result.config.token_ids_file or result.config.text_file) != named:
-            self._say("Reading the file …" if named else "This inspection holds token IDs in place of a text.")
+            self._say("Reading the file …" if named else _without_file(config))
             return
         ids, encoding = result.material.ids, result.config.tokenizer.encoding
+        trouble = result.material.trouble
         if not named:
-            self._say("This inspection holds token IDs in place of a text.")
+            self._say(_without_file(config))
+        elif ids is None and trouble is not None:
+            self._say_trouble(trouble)
         elif ids is None or result.tokens is not None:
             self._say("There is nothing to show of this file: the diagnosis says why.")
         elif not passage.is_decodable(encoding):
@@ -83,10 +88,15 @@ class PassagePage(QWidget):
         else:
             self._show_passage(result)
 
-    def _say(self, words: str) -> None:
+    def _say(self, words: str, tool_tip: str = "") -> None:
         self._of = None
         self.editor.hide()
         self.note.setText(words)
+        self.note.setToolTip(tool_tip)
+
+    def _say_trouble(self, trouble: FileTrouble) -> None:
+        """Say that a file cannot be read: its name in the line, where it is in the tool tip."""
+        self._say(f"{PurePath(trouble.path).name} {trouble.reason}.", trouble.path)
 
     def _show_passage(self, result: Result) -> None:
         ids = result.material.ids
@@ -101,7 +111,7 @@ class PassagePage(QWidget):
             try:
                 self._passage = passage.around(ids, token, result.config.tokenizer.encoding)
             except FileTrouble as trouble:
-                self._say(f"{trouble.path} {trouble.reason}.")
+                self._say_trouble(trouble)
                 return
             self._of = ids
             self.editor.set_text(self._passage.text)
@@ -115,6 +125,7 @@ class PassagePage(QWidget):
             f"Shown is the text around the chosen cell: tokens {self._passage.first:,} to {self._passage.last - 1:,}."
         )
         self.note.setText(f"{_about(result)} {shown}")
+        self.note.setToolTip("")
 
     @Slot(object)
     def _on_character_chosen(self, character: int) -> None:
@@ -125,6 +136,11 @@ class PassagePage(QWidget):
         super().changeEvent(event)
         if theme.repaints_on(event):
             self._show()
+
+
+def _without_file(config: InputConfig) -> str:
+    ids = config.token_ids is not None
+    return "This inspection holds token IDs in place of a text." if ids else "Reading the text …"
 
 
 def _about(result: Result) -> str:

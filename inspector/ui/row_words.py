@@ -10,6 +10,7 @@ import numpy as np
 from inspector import tokenizer
 from inspector.diagnosis import Severity, Stage
 from inspector.recipe import Role, StoredTable
+from inspector.ui import marks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,7 +171,7 @@ def _outside(what: str, index: int | float, rows: int | float | None) -> Absence
 def _verdict(result: Result, *stages: Stage) -> str | None:
     """Return the message of an error in the first of these stages that has one."""
     errors = [d for d in result.diagnoses if d.severity is Severity.ERROR]
-    return next((d.message for stage in stages for d in errors if d.stage is stage), None)
+    return next((marks.message(d) for stage in stages for d in errors if d.stage is stage), None)
 
 
 def _token_text(config: InputConfig, token_id: int | float) -> str:

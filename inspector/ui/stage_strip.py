@@ -15,6 +15,7 @@ from inspector.ui import marks, theme
 from inspector.ui.panel import RADIUS
 
 if TYPE_CHECKING:
+    from inspector.config import InputConfig
     from inspector.diagnosis import Diagnosis
     from inspector.result import Result
     from inspector.ui.session import Session
@@ -67,7 +68,8 @@ class StageStrip(QWidget):
     @Slot(object)
     def _show_result(self, result: Result) -> None:
         self.boxes[Stage.FILE].setVisible(any(shape.stage is Stage.FILE for shape in result.shapes))
-        self.boxes[Stage.FILE].content = _file_of(result)
+        path = _file_of(result)
+        self.boxes[Stage.FILE].content, self.boxes[Stage.FILE].path = PurePath(path).name, path
         faults = [shape.stage for shape in result.shapes if shape.status is Status.FAULT]
         for shape in result.shapes:
             if shape.stage not in self.boxes:
@@ -77,7 +79,7 @@ class StageStrip(QWidget):
             if shape.stage is Stage.SEGMENT_EMBEDDING:
                 self.boxes[shape.stage].setVisible(shape.status is not Status.UNUSED)
             elif shape.stage is Stage.TOKENIZER:
-                self.text_box.show_stage(_text_shape(shape), (), first=False)
+                self.text_box.show_stage(_text_shape(shape, result.config), (), first=False)
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.LayoutRequest:
@@ -108,6 +110,7 @@ class StageBox(QAbstractButton):
         self._session = session
         self._name = name
         self.content = ""  # what the second line says where no shape does
+        self.path = ""  # of the file whose name that is
         self._shown: tuple[object, ...] = ()
         self._shape: StageShape | None = None
         self._found: tuple[Diagnosis, ...] = ()
@@ -121,7 +124,7 @@ class StageBox(QAbstractButton):
 
     def show_stage(self, shape: StageShape, found: tuple[Diagnosis, ...], *, first: bool) -> None:
         """Show a stage's shapes, state and diagnoses; `first` marks the stage where the data stops."""
-        shown = (shape, found, first, self.content)
+        shown = (shape, found, first, self.content, self.path)
         if shown == self._shown:
             return
         self._shown = shown
@@ -181,7 +184,7 @@ class StageBox(QAbstractButton):
         if shape.table is not None:
             way.append(f"table {_written(shape.table)}")
         if shape.status is not Status.UNUSED:
-            lines.append(html.escape(" → ".join([*way, self.output])))
+            lines.append(html.escape(" → ".join([*way, self.path or self.output])))
         lines += [f"{marks.SIGNS[d.severity]} {html.escape(marks.sentence(d))}" for d in self._found]
         return f"<qt>{'<br>'.join(lines)}</qt>"
 
@@ -254,14 +257,17 @@ def _written(shape: tuple[int, ...] | None) -> str:
 
 
 def _file_of(result: Result) -> str:
-    """Return the name of the file that the rows, else that the IDs come from."""
+    """Return the path of the file that the rows, else that the IDs come from."""
     config, material = result.config, result.material
     paths = (config.checkpoint, config.token_ids_file, config.text_file)
-    named = next((p for p in (material.trouble.path if material.trouble else None, *paths) if p), "")
-    return PurePath(named).name
+    return next((p for p in (material.trouble.path if material.trouble else None, *paths) if p), "")
 
 
-def _text_shape(tokenizer: StageShape) -> StageShape:
+def _text_shape(tokenizer: StageShape, config: InputConfig) -> StageShape:
     """Return what the text itself is to the strip: what goes into the tokenizer, and no fault of its own."""
-    used = tokenizer.input is not None
-    return StageShape(Stage.TOKENIZER, None, None, tokenizer.input, Status.OK if used else Status.UNUSED)
+    if tokenizer.input is not None:
+        status = Status.OK
+    else:
+        wanted = config.token_ids is None and config.token_ids_file is None
+        status = Status.BLOCKED if wanted else Status.UNUSED
+    return StageShape(Stage.TOKENIZER, None, None, tokenizer.input, status)

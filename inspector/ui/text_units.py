@@ -6,12 +6,12 @@ import re
 
 # What Qt's document would break a line at, swallow or drop: it is shown by a sign of the same length instead.
 _NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f\u2029\ufdd0\ufdd1\ufeff\ud800-\udfff]")
-_SIGNS = {0x7F: "\u2421", 0x2029: "\u00b6", 0xFEFF: "\u2060"}
-_CONTROL_PICTURES = 0x2400
+_SIGNS = {0x0D: "\u23ce", 0x2029: "\u00b6", 0xFEFF: "\u2060"}
+_CONTROL = "\u00a4"  # few fonts have the pictures of controls, U+2400 and on
 
 
 def displayed(text: str) -> str:
-    """Return a text as the editor shows it: sign by sign, a control character by its picture (␍ for a carriage return).
+    """Return a text as the editor shows it: sign by sign, a control character by ¤, a carriage return by ⏎.
 
     It has as many characters, and as many UTF-16 units, as the text.
     """
@@ -20,7 +20,7 @@ def displayed(text: str) -> str:
 
 def _sign(match: re.Match[str]) -> str:
     code = ord(match[0])
-    return chr(_CONTROL_PICTURES + code) if code < 0x20 else _SIGNS.get(code, "\ufffd")
+    return _SIGNS.get(code, _CONTROL if code < 0x20 or code == 0x7F else "\ufffd")
 
 
 def units_before(text: str, character: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Slot
@@ -156,7 +157,7 @@ class TokenGrid(QTableView):
             return
         painter = QPainter(self.viewport())
         painter.setPen(theme.colors(self.palette()).muted)
-        words = WAITING if self._session.result is None else EMPTY
+        words = why_empty(self._session.result)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(self.viewport().rect().adjusted(12, 12, -12, -12), flags, words)
         painter.end()
@@ -233,11 +234,27 @@ class _Elided(Muted):
         painter.end()
 
 
+def why_empty(result: Result | None) -> str:
+    """Return why there is no cell to show."""
+    if result is None:
+        return WAITING
+    trouble, tokens = result.material.trouble, result.tokens
+    if result.config.token_ids is not None:
+        return "The batch given holds no token ID."
+    if trouble is not None:
+        return f"No token IDs: {PurePath(trouble.path).name} cannot be read."
+    if tokens is not None and tokens.refused:
+        return "No token IDs: the text was refused, because it holds a special token."
+    return EMPTY
+
+
 def _where(result: Result | None) -> str:
     if result is None:
         return "Batch"
     if result.plan is None:
-        return "IDs given as a batch" if result.config.token_ids is not None else "Token IDs, no batch"
+        if result.config.token_ids is not None:
+            return "IDs given as a batch"
+        return "Token IDs, no batch" if any(result.grid.rows) else "No token IDs"
     return f"Batch {result.batch + 1:,} of {result.batches:,}" if result.batches else "No batch"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,12 +12,13 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from inspector import checks, resources
 from inspector.config import InputConfig
-from inspector.diagnosis import Cell, Severity
+from inspector.diagnosis import Cell, Severity, Stage
 from inspector.ui import gallery, marks
 from inspector.ui.arguments import ARGUMENTS, CHOICES, SWITCHES
 from inspector.ui.main_window import MainWindow
 from inspector.ui.session import Session
 from inspector.ui.theme import SchemeFollower
+from inspector.ui.token_grid import why_empty
 
 # An inspection of one's own: not the default in text, arguments, batch, cell.
 OWN_TEXT = resources.text("sample.txt") + "And so on. " * 40
@@ -171,7 +173,7 @@ def _assert_shown(window, session, kind):
             field = window.layers_panel.field(name)
             assert field.isVisible(), name
             assert field.mark is not None, name
-            assert (field.mark.message, field.mark.chosen) == (found.message, True)
+            assert (field.mark.message, field.mark.chosen) == (marks.message(found), True)
     # the cells
     model = window.batch_panel.grid.model()
     for cell in found.cells if found.severity is not Severity.NOTE else ():
@@ -245,3 +247,38 @@ def test_before_the_first_verdict(qtbot):
     qtbot.waitUntil(lambda: session.diagnosis is not None, timeout=20_000)
     assert session.diagnosis == own_of(session, kind)[0]
     session.close()
+
+
+def tried(window, session, qtbot, code):
+    gallery.try_fault(session, next(kind for kind in checks.FAULTS if kind.code == code))
+    qtbot.waitUntil(lambda: session.diagnosis is not None and session.diagnosis.code == code, timeout=20_000)
+
+
+def test_a_text_file_that_cannot_be_read_is_named_and_not_taken_for_ids(open_window, qtbot):
+    window, session = open_window()
+    tried(window, session, qtbot, "F601")
+    name = "a-file-that-is-not-there.txt"
+    assert window.text_panel.passage_page.note.text() == f"{name} is not there."
+    assert window.batch_panel.title.text() == "No token IDs"
+    assert why_empty(session.result) == f"No token IDs: {name} cannot be read."
+    assert window.stage_strip.text_box.output == "blocked"
+
+
+@pytest.mark.parametrize("code", ["F602", "F603", "F604"])
+def test_the_window_shows_a_files_name_and_its_path_in_the_tool_tip(open_window, qtbot, code):
+    window, session = open_window()
+    tried(window, session, qtbot, code)
+    path = session.config.checkpoint
+    shown = [label.text() for label in window.findChildren(QLabel) if label.isVisible()]
+    shown += [plot.backdrop.words for plot in window.rows_panel.view.plots.values()]
+    assert not any(path in words for words in shown)
+    assert any(words.startswith(Path(path).name) for words in shown)
+    assert path in {label.toolTip() for label in window.diagnosis_panel.findChildren(QLabel)}
+    assert path in window.stage_strip.boxes[Stage.FILE].toolTip()
+
+
+def test_a_refused_text_has_no_rows_and_says_so(open_window, qtbot):
+    window, session = open_window()
+    tried(window, session, qtbot, "T101")
+    assert "refused" in why_empty(session.result)
+    assert window.batch_panel.grid.model().rowCount() == 0

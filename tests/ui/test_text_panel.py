@@ -149,7 +149,7 @@ def test_typing_over_everything(open_panel):
     assert session.config.text == "z"
     panel.undo_stack.undo()
     assert session.config.text == "😀 one\r\ntwo"
-    assert shown(panel) == "😀 one␍\ntwo"
+    assert shown(panel) == "😀 one⏎\ntwo"
 
 
 @pytest.mark.parametrize("text", ["😀😀 bells", "\r\n\r\nbells", "\ufeff\0bells", "日本語 bells"])

@@ -102,7 +102,16 @@ def test_header_says_which_batch_and_samples(open_panel):
 
 @pytest.mark.parametrize(
     ("token_id", "shown"),
-    [(464, "The"), (262, "·the"), (198, "↵"), (50256, "<|endoftext|>"), (50257, ""), (-1, ""), (1.5, ""), (188, "␀")],
+    [
+        (464, "The"),
+        (262, "·the"),
+        (198, "↵"),
+        (50256, "<|endoftext|>"),
+        (50257, ""),
+        (-1, ""),
+        (1.5, ""),
+        (188, "\\x00"),
+    ],
 )
 def test_token_text_makes_everything_visible(token_id, shown):
     assert token_text("gpt2", token_id) == shown
