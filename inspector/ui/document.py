@@ -53,6 +53,7 @@ class Document(QObject):
         self._path: Path | None = None  # the inspection file that Save writes
         self._name = ""
         self._saved = session.config
+        self._inspection = session.inspection
         self._opened_at = 0
         self._lane = Lane("opening", self)
         self._lane.done.connect(self._on_read)
@@ -62,13 +63,13 @@ class Document(QObject):
 
     @property
     def path(self) -> Path | None:
-        """The inspection file that Save writes; None asks for one."""
-        return self._path
+        """The inspection file that Save writes; None asks for one, also when another inspection took its place."""
+        return self._path if self._inspection == self._session.inspection else None
 
     @property
     def name(self) -> str:
-        """The name of the file that was opened or saved last, or ""."""
-        return self._name
+        """The name of the file that was opened or saved last; "" where it is not what is inspected now."""
+        return "" if self._path is not None and self.path is None else self._name
 
     @property
     def is_modified(self) -> bool:
@@ -105,7 +106,7 @@ class Document(QObject):
 
     def _take(self, path: Path | None, name: str) -> None:
         self._path, self._name, self._saved = path, name, self._session.config
-        self._opened_at = self._session.undo_stack.index()
+        self._inspection, self._opened_at = self._session.inspection, self._session.undo_stack.index()
         self.changed.emit(self)
 
     @Slot(object)

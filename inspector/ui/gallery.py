@@ -91,7 +91,7 @@ def try_fault(session: Session, kind: Fault) -> None:
         session.undo_stack.beginMacro(label)
         place = _Place(session)
         session.undo_stack.push(place)
-        session.replace_config(config, label)
+        session.replace_config(config, label, is_another=True)
         session.undo_stack.push(_Leaving(session, place))
         session.undo_stack.endMacro()
         if session.result is before:  # judged in the background

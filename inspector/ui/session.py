@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 AT_ONCE_CHARACTERS = 20_000
 # Values of one batch's rows that are looked up at once; beyond it in the background.
 AT_ONCE_VALUES = 1_000_000
-# IDs of a file whose batches are found at once, also when they are shuffled.
+# IDs of a file whose batches are found at once also when they are shuffled.
 AT_ONCE_IDS = 1_000_000
 # A size is typed digit by digit: the layers are built when the hand pauses.
 PAUSE_MS = 150
@@ -99,6 +99,7 @@ class Session(QObject):
         self._diagnosis: Diagnosis | None = None
         self._notice = ""
         self._edits = 0
+        self._inspection = 0
         self._vocabulary_ready = False
         self._torch_ready = False
         self.undo_stack = QUndoStack(self)
@@ -118,7 +119,8 @@ class Session(QObject):
         self._tracing.failed.connect(self._on_build_failed)
         for lane in (self._reading, self._building, self._tracing):
             lane.busy_changed.connect(self._on_busy)
-        self._pause = QTimer(self, singleShot=True, interval=pause_ms)
+        self._pause_ms = pause_ms
+        self._pause = QTimer(self, singleShot=True)
         self._pause.timeout.connect(self._build)
 
     # ---- what there is -------------------------------------------------------------------------------------------
@@ -127,6 +129,11 @@ class Session(QObject):
     def config(self) -> InputConfig:
         """What is inspected, as it was stated."""
         return self._config
+
+    @property
+    def inspection(self) -> int:
+        """A number for the inspection: another one when an example or a preset took its place, this one when undone."""
+        return self._inspection
 
     @property
     def sizes(self) -> InputConfig:
@@ -210,21 +217,30 @@ class Session(QObject):
         """Say that the hand has left the field: the next change of it is a step of its own."""
         self._edits += 1
 
-    def set_values(self, values: Mapping[str, Any], label: str) -> None:
-        """Change several fields in one undoable step."""
-        self._push(values, label, None)
+    def set_values(self, values: Mapping[str, Any], label: str, *, is_another: bool = False) -> None:
+        """Change several fields in one undoable step; `is_another` says that it is another inspection then."""
+        self._push(values, label, None, is_another=is_another)
 
-    def _push(self, values: Mapping[str, Any], label: str, edit: int | None) -> None:
+    def _push(self, values: Mapping[str, Any], label: str, edit: int | None, *, is_another: bool = False) -> None:
         new = {name: value for name, value in values.items() if self._config.value(name) != value}
         if not new:
             return
         old = {name: self._config.value(name) for name in new}
-        self.undo_stack.push(_Change(self, label, old, new, edit))
+        self._in_one_step(_Change(self, label, old, new, edit), label, is_another=is_another)
 
-    def replace_config(self, config: InputConfig, label: str) -> None:
-        """Inspect something else altogether, in one undoable step."""
+    def replace_config(self, config: InputConfig, label: str, *, is_another: bool = False) -> None:
+        """Inspect something else altogether, in one undoable step; `is_another`: it is nothing that was there."""
         if config != self._config:
-            self.undo_stack.push(_Replace(self, label, self._config, config))
+            self._in_one_step(_Replace(self, label, self._config, config), label, is_another=is_another)
+
+    def _in_one_step(self, command: QUndoCommand, label: str, *, is_another: bool) -> None:
+        if not is_another:
+            self.undo_stack.push(command)
+            return
+        self.undo_stack.beginMacro(label)
+        self.undo_stack.push(_Another(self))
+        self.undo_stack.push(command)
+        self.undo_stack.endMacro()
 
     def set_batch(self, batch: int) -> None:
         """Show another batch; the nearest there is."""
@@ -396,7 +412,8 @@ class Session(QObject):
             self._rows = Rows(reason=reason, cancellable=self._torch_ready)
             if self._torch_ready:
                 self._building.cancel()
-                self._pause.start()
+                # Stored tables are opened, not built: nothing is gained by waiting for another digit.
+                self._pause.start(0 if self._result.file is not None else self._pause_ms)
             elif not self._building.busy:
                 self._build()
         else:
@@ -513,7 +530,7 @@ def _reads_at_once(config: InputConfig, before: Read | None) -> bool:
 def _judges_at_once(config: InputConfig, before: Read | None) -> bool:
     """Return whether what was read is judged within a moment: a file's samples may be too many to shuffle."""
     ids = before.material.ids if before is not None else None
-    return ids is None or len(ids) <= AT_ONCE_IDS
+    return not config.loader.shuffle or ids is None or len(ids) <= AT_ONCE_IDS
 
 
 def _read(config: InputConfig, batch: int, material: Material | None, before: Read | None) -> tuple[Material, Result]:
@@ -554,6 +571,24 @@ class _Change(QUndoCommand):
             return False
         self._new = other._new
         return True
+
+
+class _Another(QUndoCommand):
+    """The step from one inspection to another that takes its place."""
+
+    _last = 0
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        _Another._last += 1
+        self._old, self._new = session._inspection, _Another._last
+
+    def redo(self) -> None:
+        self._session._inspection = self._new
+
+    def undo(self) -> None:
+        self._session._inspection = self._old
 
 
 class _Replace(QUndoCommand):

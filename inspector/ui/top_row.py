@@ -98,7 +98,7 @@ class TopRow(QWidget):
 
     @Slot(int)
     def _on_preset(self, index: int) -> None:
-        self._session.set_values(PRESETS[index].values, f"preset {PRESETS[index].name}")
+        self._session.set_values(PRESETS[index].values, f"preset {PRESETS[index].name}", is_another=True)
 
     @Slot(int)
     def _on_tokenizer(self, index: int) -> None:

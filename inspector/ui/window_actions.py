@@ -99,9 +99,9 @@ class WindowActions(QObject):
         _fill(view, None, self.fit, None, self.next_panel, self.previous_panel)
         layers = bar.addMenu("&Layers")
         for preset in PRESETS:
-            layers.addAction(
-                self._action(preset.name, partial(self._session.set_values, preset.values, f"preset {preset.name}"))
-            )
+            label = f"preset {preset.name}"
+            choose = partial(self._session.set_values, preset.values, label, is_another=True)
+            layers.addAction(self._action(preset.name, choose))
         layers.addSeparator()
         layers.addMenu(GalleryMenu(self._session, layers))
         _fill(layers, None, self.cancel, self.rebuild)

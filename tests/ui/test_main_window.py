@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSettings, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
 
 from inspector import inspection_file, resources
 from inspector.config import InputConfig
@@ -255,6 +255,39 @@ def test_an_opening_that_is_undone_is_not_saved_over(open_window, qtbot, tmp_pat
     session.undo_stack.undo()
     assert window.document.path is None
     assert window.windowTitle() == "Embedding Inspector"
+
+
+@pytest.mark.parametrize("menus", [("Layers", "GPT-2 small"), ("Layers", "Try a fault", "Data loader", "B201")])
+def test_what_takes_the_place_of_a_file_is_not_saved_over_it(open_window, qtbot, tmp_path, monkeypatch, menus):
+    window, session = open_window()
+    path = tmp_path / "stage.json"
+    session.set_value("seed", 7)
+    window.document.save(path)
+    saved = path.read_bytes()
+    choose(window, *menus)
+    asked = []
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *arguments: asked.append(arguments) or ("", ""))
+    window.activateWindow()
+    window.top_row.setFocus()
+    QTest.mouseClick(window.top_row.save_button, Qt.MouseButton.LeftButton)
+    assert len(asked) == 1
+    assert path.read_bytes() == saved
+    session.undo_stack.undo()
+    assert (window.document.path, window.document.name) == (path, "stage.json")
+    session.undo_stack.redo()
+    assert window.document.path is None
+
+
+def choose(window, *words):
+    """Choose an entry of the menus, as a hand does: each of the words begins one."""
+    actions = window.menuBar().actions()
+    for word in words:
+        (action,) = (a for a in actions if a.text().replace("&", "").startswith(word))
+        if action.menu() is None:
+            action.trigger()
+            return
+        action.menu().aboutToShow.emit()
+        actions = action.menu().actions()
 
 
 def test_where_it_cannot_be_written_it_says_so(open_window, tmp_path):
