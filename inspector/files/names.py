@@ -8,18 +8,20 @@ from __future__ import annotations
 TOKEN = (
     # the course, and lessons like it
     *("tok_emb.weight", "token_emb.weight", "tok_embedding.weight", "token_embedding.weight"),
-    "token_embedding_table.weight",
+    *("token_embedding_table.weight", "token_embeddings.weight", "token_embed.weight"),
     # GPT-2, nanoGPT, GPT-Neo; Llama, OPT, BART, Whisper, T5; GPT-NeoX; RWKV, Mamba
     *("wte.weight", "embed_tokens.weight", "tok_embeddings.weight", "embed_in.weight", "shared.weight"),
     # BERT, RoBERTa, DistilBERT, ALBERT, BLOOM, Megatron, ChatGLM
     "word_embeddings.weight",
-    # GGUF; TransformerLens; fairseq and older translation models
-    *("token_embd.weight", "W_E", "src_word_emb.weight", "word_emb.weight", "word_embedding.weight"),
+    # GPT; GGUF; TransformerLens; fairseq and older translation models
+    *("tokens_embed.weight", "token_embd.weight", "W_E"),
+    *("src_word_emb.weight", "word_emb.weight", "word_embedding.weight"),
     *("embedding.weight", "embeddings.weight", "emb.weight", "embed.weight"),
 )
 POSITION = (
     *("pos_emb.weight", "pos_embedding.weight", "position_emb.weight", "position_embedding.weight"),
-    *("position_embedding_table.weight", "wpe.weight", "position_embeddings.weight", "embed_positions.weight"),
+    *("position_embedding_table.weight", "positions_embed.weight", "wpe.weight"),
+    *("position_embeddings.weight", "embed_positions.weight"),
     *("positional_embedding", "positional_embedding.weight", "position_embd.weight", "W_pos"),
     *("pos_embed.weight", "pos_embeddings.weight", "pos_emb", "pos_embed", "position_embedding", "position_embeddings"),
 )
@@ -48,8 +50,12 @@ SKIP_TWO = ("opt", "bart", "mbart", "xglm", "biogpt", "plbart", "blenderbot")
 # A setting's names in config.json, nanoGPT's model_args, the course's dictionary and GGUF's keys.
 SETTINGS = {
     "vocab_size": ("vocab_size", "n_vocab", "padded_vocab_size"),
-    "width": ("hidden_size", "n_embd", "d_model", "emb_dim", "dim", "embedding_length", "output_dim"),
-    "token_width": ("embedding_size", "word_embed_proj_dim"),
+    # ALBERT, ELECTRA and their kin add rows of a width of their own, and project the sum to hidden_size
+    "width": (
+        *("embedding_size", "input_embedding_size", "hidden_size"),
+        *("n_embd", "d_model", "emb_dim", "dim", "embedding_length", "output_dim"),
+    ),
+    "token_width": ("word_embed_proj_dim",),
     "positions": (
         *("max_position_embeddings", "n_positions", "block_size", "context_length", "n_ctx"),
         *("max_target_positions", "max_seq_len"),

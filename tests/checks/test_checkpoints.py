@@ -1,0 +1,58 @@
+"""Checkpoints beside an inspection: what real models' files and configurations lead to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from inspector import inspection_file, pipeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.result import Result
+
+GPT2 = {"wte.weight": (60, 8), "wpe.weight": (16, 8)}
+
+
+def judged(
+    folder: Path, tensors: dict[str, tuple[int, ...]], config: dict[str, Any] | None = None, **keys: Any
+) -> Result:
+    """Judge a file of these tensors, and the config.json beside it."""
+    save_file({name: torch.zeros(shape) for name, shape in tensors.items()}, folder / "model.safetensors")
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    values = {"checkpoint": str(folder / "model.safetensors"), "token_ids": [[5, 6, 7]], **keys}
+    return pipeline.run(pipeline.Request(inspection_file.from_mapping(values)))
+
+
+def codes(result: Result) -> list[str]:
+    return [d.code for d in result.diagnoses]
+
+
+@pytest.mark.parametrize("prefix", ["albert.embeddings.", "electra.embeddings."])
+@pytest.mark.parametrize("size", ["embedding_size", "input_embedding_size"])
+def test_rows_narrower_than_the_blocks(prefix: str, size: str, tmp_path: Path) -> None:
+    names = ("word_embeddings.weight", "position_embeddings.weight", "token_type_embeddings.weight")
+    tensors = {prefix + name: (rows, 4) for name, rows in zip(names, (60, 16, 2), strict=True)}
+    result = judged(tmp_path, tensors, {"vocab_size": 60, "hidden_size": 16, size: 4, "type_vocab_size": 2})
+    assert codes(result) == []
+    assert result.config.embedding_dim == 4
+
+
+@pytest.mark.parametrize(
+    ("token", "position"),
+    [
+        ("transformer.tokens_embed.weight", "transformer.positions_embed.weight"),
+        ("token_embeddings.weight", "position_embeddings.weight"),
+        ("token_embed.weight", "pos_embed.weight"),
+    ],
+)
+def test_names_of_tables(token: str, position: str, tmp_path: Path) -> None:
+    result = judged(tmp_path, {token: (60, 8), position: (16, 8)})
+    assert [(s.table, s.output) for s in result.shapes if s.table] == [((60, 8), (1, 3, 8)), ((16, 8), (3, 8))]
+    assert result.ok
