@@ -80,11 +80,6 @@ class Facts:
         return file.not_finite(table.name, sorted({i for i in indices if 0 <= i < table.num_embeddings}))
 
     @property
-    def stated_position(self) -> PositionEmbeddingConfig | None:
-        """The position layer as it was stated; None where none was."""
-        return self.stated.position_embedding if self.stated.is_stated("position_embedding") else None
-
-    @property
     def token_layer(self) -> TokenEmbeddingConfig:
         """The token layer's constructor arguments."""
         return self.config.token_embedding

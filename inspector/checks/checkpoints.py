@@ -23,6 +23,11 @@ _FIELDS = {
     Role.POSITION: "position_embedding",
     Role.SEGMENT: "segment_embedding",
 }
+# Why a model can do without a table that another has.
+_OTHERWISE = {
+    Role.POSITION: "brings positions in otherwise (rotary positions, ALiBi)",
+    Role.SEGMENT: "does not tell segments apart",
+}
 _ROWS_ARGUMENT = {Role.TOKEN: "vocab_size", Role.POSITION: "context_length", Role.SEGMENT: "num_embeddings"}
 _EXAMPLES = "examples/"
 
@@ -90,16 +95,18 @@ def table_missing(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
             fields=["checkpoint"],
             subject=facts.config.checkpoint,
         )
-    stated = facts.stated_position
-    if found.position is None and stated is not None and found.token is not None:
-        yield kind.diagnosis(
-            f"{facts.config.checkpoint} has no position table, but a position layer of "
-            f"{words.count(int(stated.num_embeddings or 4), 'row')} is stated",
-            "leave the position layer out if this model brings positions in otherwise (rotary positions, ALiBi)",
-            fields=["position_embedding", "checkpoint"],
-            fix={"position_embedding": None},
-            subject=facts.config.checkpoint,
-        )
+    for role, otherwise in _OTHERWISE.items():
+        field = _FIELDS[role]
+        layer = facts.config.value(field) if facts.stated.is_stated(field) else None
+        if found.table(role) is None and layer is not None and found.token is not None:
+            yield kind.diagnosis(
+                f"{facts.config.checkpoint} has no {role} table, but a {role} layer of "
+                f"{words.count(layer.num_embeddings, 'row')} is stated",
+                f"leave the {role} layer out if this model {otherwise}",
+                fields=[field, "checkpoint"],
+                fix={field: None},
+                subject=facts.config.checkpoint,
+            )
 
 
 @fault(
@@ -152,7 +159,7 @@ def rows_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _rows_help(facts: Facts, role: Role, table: FoundTable, want: Expected) -> str:
-    rows, argument = int(want.rows or 0), _ROWS_ARGUMENT[role]
+    rows, argument = want.rows or 0, _ROWS_ARGUMENT[role]
     if not want.source.startswith("the constructor"):
         return f"build the layer with the file's {table.rows} rows: the configuration is another model's"
     first = f"build the layer with {argument} {table.rows}, as the file has it"

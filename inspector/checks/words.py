@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 SHOWN_IDS = 2
 
 
-def count(number: int, thing: str) -> str:
+def count(number: float, thing: str) -> str:
     """Return "1 sample", "50257 rows", "no sample": digits as they are typed into a constructor."""
     if number == 0:
         return f"no {thing}"

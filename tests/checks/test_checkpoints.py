@@ -56,3 +56,20 @@ def test_names_of_tables(token: str, position: str, tmp_path: Path) -> None:
     result = judged(tmp_path, {token: (60, 8), position: (16, 8)})
     assert [(s.table, s.output) for s in result.shapes if s.table] == [((60, 8), (1, 3, 8)), ((16, 8), (3, 8))]
     assert result.ok
+
+
+@pytest.mark.parametrize("section", ["position_embedding", "segment_embedding"])
+def test_a_table_that_is_stated_is_missing(section: str, tmp_path: Path) -> None:
+    tensors = {name: shape for name, shape in GPT2.items() if section != "position_embedding" or "wpe" not in name}
+    result = judged(tmp_path, tensors, **{section: {"num_embeddings": 7, "embedding_dim": 8}})
+    (found,) = result.diagnoses
+    assert (found.code, found.fields) == ("F605", (section, "checkpoint"))
+    assert "of 7 rows is stated" in found.message
+    assert found.fix == {section: None}
+
+
+@pytest.mark.parametrize("rows", [float("nan"), float("inf"), -1, 0, 2.5])
+@pytest.mark.parametrize("section", ["token_embedding", "position_embedding", "segment_embedding"])
+def test_sizes_that_are_none(section: str, rows: float, tmp_path: Path) -> None:
+    assert not judged(tmp_path, {"wte.weight": (60, 8)}, **{section: {"num_embeddings": rows}}).ok
+    assert not judged(tmp_path, GPT2, **{section: {"num_embeddings": rows}}).ok
