@@ -412,8 +412,8 @@ class Session(QObject):
             self._rows = Rows(reason=reason, cancellable=self._torch_ready)
             if self._torch_ready:
                 self._building.cancel()
-                # Stored tables are opened, not built: nothing is gained by waiting for another digit.
-                self._pause.start(0 if self._result.file is not None else self._pause_ms)
+                # Where all tables are stored there is nothing to build: no digit is waited for.
+                self._pause.start(0 if not self._result.recipe.nbytes else self._pause_ms)
             elif not self._building.busy:
                 self._build()
         else:
