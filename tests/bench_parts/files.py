@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bench_parts.measure import Effort
 
 MB, GB = 10**6, 10**9
-SMALL, LARGE, IDS, TEXT = 100 * MB, 20 * GB, 10 * GB, 64 * MB
+SMALL, LARGE, IDS, TEXT = 100 * MB, 20 * GB, 10 * GB, 32 * MB
 WIDTH, POSITIONS, BLOCKS = 512, 1024, 48
 CELLS = 8 * 4  # of the batch that the window shows at first; its windows do not overlap
 VOCABULARY_SIZE = 50257
@@ -80,8 +80,8 @@ def tokens(children: Children, effort: Effort) -> Iterator[Figure]:
 
 def text(children: Children, effort: Effort) -> Iterator[Figure]:
     """A large text: its rate, the window meanwhile, and its second opening."""
-    length = int(TEXT * max(effort.files, 0.2))  # a text that is too short is not encoded in pieces
-    count = max(1, effort.openings // 4)
+    length = int(TEXT * max(effort.files, 0.3))  # a text that is too short is not encoded in pieces
+    count = max(1, effort.openings // 6)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "text.txt")
         path.write_text(prose(length), encoding="utf-8")

@@ -147,7 +147,8 @@ class Hand:
         deadline = time.perf_counter() + seconds
         while not true():
             assert time.perf_counter() < deadline, "the window did not get there"
-            self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)  # with a time, it never waits
+            # Given a time too, it would never wait, and take the interpreter from the other threads.
+            self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 
 
 def in_hand(work):
