@@ -71,11 +71,17 @@ def json_text(result: Result) -> str:
 
 def text(result: Result) -> str:
     """Return the report as text for a terminal."""
-    lines = [summary(result), ""]
+    lines = [summary(result), *_live_notes(result), ""]
     lines += [_shape_line(s) for s in result.shapes if s.status is not Status.UNUSED]
     for d in result.diagnoses:
         lines += ["", *_diagnosis_lines(d)]
     return "\n".join(lines)
+
+
+def _live_notes(result: Result) -> tuple[str, ...]:
+    """Return how the layers of a live model were found, and what the model does beside look-ups and a sum."""
+    live = result.material.live
+    return () if live is None else tuple(filter(None, (live.how, *live.notes)))
 
 
 def summary(result: Result) -> str:
@@ -142,7 +148,8 @@ def html(result: Result) -> str:
         for d in result.diagnoses
     )
     head = "<tr><th>stage</th><th>input</th><th>table</th><th>output</th><th>state</th></tr>"
-    return f"<p><b>{escape(summary(result))}</b></p><table>{head}{rows}</table><ul>{found}</ul>"
+    notes = "".join(f"<p>{escape(note)}</p>" for note in _live_notes(result))
+    return f"<p><b>{escape(summary(result))}</b></p>{notes}<table>{head}{rows}</table><ul>{found}</ul>"
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given
 
 from inspector import inspection_file, pipeline, report
+from inspector.config import InputConfig
 from inspector.diagnosis import Severity
+from inspector.live_inspection import LiveInspection
+from inspector.material import Material
 from tests.inspections import inspections
 
 
@@ -109,3 +112,12 @@ def test_html_is_escaped() -> None:
     html = judged({"text_file": "<script>.txt"})._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;.txt" in html
+
+
+def test_a_live_models_report_says_how_its_layers_were_found() -> None:
+    live = LiveInspection(
+        InputConfig(token_ids=((1, 2),)), how="The layers were found by <their> names.", notes=("It scales the sum.",)
+    )
+    result = pipeline.run(pipeline.Request(live.config), Material(live=live))
+    assert report.text(result).splitlines()[1:3] == [live.how, *live.notes]
+    assert "<p>The layers were found by &lt;their&gt; names.</p><p>It scales the sum.</p>" in report.html(result)

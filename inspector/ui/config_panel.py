@@ -36,6 +36,7 @@ class LayersPanel(Panel):
         self._fields: dict[str, Field] = {}
         self._more: QWidget | None = None
         self.tables: TableChoices | None = None  # which tensors of a checkpoint; among the folded lines
+        self.live_note = Muted()  # how the layers of a live model were found; among the folded lines
         self._tables: dict[str, Any] = {
             "position_embedding": PositionEmbeddingConfig(),
             "segment_embedding": SegmentEmbeddingConfig(),
@@ -104,8 +105,12 @@ class LayersPanel(Panel):
             line = _line(*(self._make(part[1:-1]) if part.startswith("{") else _word(part) for part in parts))
             line.addStretch(1)
             lines.addLayout(line)
-        self.tables = TableChoices(self._session)
+        self.tables = TableChoices(self._session, self._more)
         lines.addWidget(self.tables)
+        self.live_note.setWordWrap(True)
+        self.live_note.setTextFormat(Qt.TextFormat.PlainText)
+        lines.addWidget(self.live_note)
+        self._show_live()
         self._more.hide()
         self.body.addWidget(self._more)
         self._show_config()
@@ -199,6 +204,7 @@ class LayersPanel(Panel):
     def _on_result_changed(self, _: object) -> None:
         if self._session.config.checkpoint is not None:
             self._show_config()  # its sizes are known by now
+        self._show_live()
         self._show_marks()
 
     @Slot(object)
@@ -222,6 +228,12 @@ class LayersPanel(Panel):
             section, _, inner = name.partition(".")
             if inner and section in self._tables:
                 field.setEnabled(getattr(config, section) is not None)
+
+    def _show_live(self) -> None:
+        result = self._session.result
+        live = result.material.live if result is not None else None
+        self.live_note.setText("" if live is None else " ".join(filter(None, (live.how, *live.notes))))
+        self.live_note.setHidden(not self.live_note.text())
 
     def _show_marks(self) -> None:
         """Mark what the diagnoses name: errors and warnings always, notes only while they are chosen."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
+from inspector import tokenizer
 from inspector.presets import PRESETS
 from inspector.ui import row_words
 from inspector.ui.panel import Muted
@@ -21,10 +23,17 @@ if TYPE_CHECKING:
 _FACTS_WIDTH = 420  # pixels; a file may have a long name
 
 SPECIAL_TOKENS = {
-    "plain": "gpt2, <|endoftext|> is plain text",
-    "special": "gpt2, <|endoftext|> is one token",
-    "refuse": "gpt2, <|endoftext|> is refused",
+    "plain": "<|endoftext|> is plain text",
+    "special": "<|endoftext|> is one token",
+    "refuse": "<|endoftext|> is refused",
 }
+OTHER_SPECIAL_TOKENS = {
+    "plain": "special tokens are plain text",
+    "special": "special tokens are tokens",
+    "refuse": "special tokens are refused",
+}
+NO_TOKENIZER = "no tokenizer"
+_NAME_WIDTH = 120  # pixels, of a tokenizer's file
 
 
 class TopRow(QWidget):
@@ -46,10 +55,9 @@ class TopRow(QWidget):
         self.presets.addItems([preset.name for preset in PRESETS])
         self.presets.activated.connect(self._on_preset)
         self.tokenizer = QComboBox()
+        self.tokenizer.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.tokenizer.setAccessibleName("Tokenizer, and what becomes of the text of its special token")
-        self.tokenizer.setToolTip("What becomes of the text <|endoftext|>")
-        for value, words in SPECIAL_TOKENS.items():
-            self.tokenizer.addItem(words, value)
+        self._encoding: str | None = ""  # which tokenizer the choices name; "" none yet
         self.tokenizer.activated.connect(self._on_tokenizer)
         self.busy = Muted()
         self.busy.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -78,19 +86,51 @@ class TopRow(QWidget):
         unknown = {"embedding_dim"} if sizes.embedding_dim is None else set()
         fitting = [p for p in PRESETS if all(sizes.value(n) == v for n, v in p.values.items() if n not in unknown)]
         self.presets.setCurrentIndex(PRESETS.index(fitting[0]) if fitting else -1)
-        self.tokenizer.setCurrentIndex(self.tokenizer.findData(config.tokenizer.special_tokens))
+        self._show_tokenizer()
         if self._session.result is None:
             self._show_origin(f"seed {config.seed}")
+
+    def _show_tokenizer(self) -> None:
+        config, result = self._session.config, self._session.result
+        encoding = config.tokenizer.encoding
+        if result is not None and not config.is_stated("tokenizer.encoding"):
+            encoding = result.config.tokenizer.encoding  # the one beside a checkpoint
+        if encoding != self._encoding:
+            self._encoding = encoding
+            self._name_tokenizer(encoding)
+        chosen = -1 if encoding is None else self.tokenizer.findData(config.tokenizer.special_tokens)
+        self.tokenizer.setCurrentIndex(chosen)
+
+    def _name_tokenizer(self, encoding: str | None) -> None:
+        """Offer what can become of special tokens' text, under the name of the tokenizer that is in use."""
+        name, words = PurePath(encoding or "").name, OTHER_SPECIAL_TOKENS
+        if encoding in tokenizer.AVAILABLE:
+            words = SPECIAL_TOKENS
+        name = self.tokenizer.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _NAME_WIDTH)
+        self.tokenizer.clear()
+        self.tokenizer.setPlaceholderText(NO_TOKENIZER)
+        self.tokenizer.setEnabled(encoding is not None)
+        if encoding is None:
+            self.tokenizer.setToolTip("The IDs do not say which tokenizer made them")
+            return
+        for value, meaning in words.items():
+            self.tokenizer.addItem(f"{name}, {meaning}", value)
+        special = "<|endoftext|>" if words is SPECIAL_TOKENS else "of a special token"
+        where = f"{encoding}\n" if name != encoding else ""
+        self.tokenizer.setToolTip(f"{where}What becomes of the text {special}")
 
     @Slot(object)
     def _show_result(self, result: Result) -> None:
         if result.material.checkpoint is not None:
             self._show_config(self._session.config)  # the sizes are the file's
-        self._show_origin(row_words.origin(result))
+        self._show_tokenizer()
+        live = result.material.live
+        about = () if live is None else tuple(filter(None, (live.how, *live.notes)))
+        self._show_origin(row_words.origin(result), about)
 
-    def _show_origin(self, words: str) -> None:
+    def _show_origin(self, words: str, about: tuple[str, ...] = ()) -> None:
         self.facts.setText(self.facts.fontMetrics().elidedText(words, Qt.TextElideMode.ElideMiddle, _FACTS_WIDTH))
-        self.facts.setToolTip(words)
+        self.facts.setToolTip("\n".join((words, *about)))
 
     @Slot(object)
     def _show_busy(self, words: str) -> None:

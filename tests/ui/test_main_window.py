@@ -9,14 +9,15 @@ import threading
 from pathlib import Path
 
 import pytest
+import torch
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSettings, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
 
-from inspector import inspection_file, resources
+from inspector import check_model, inspection_file, resources
 from inspector.config import InputConfig
-from inspector.ui import app, theme
+from inspector.ui import app, shown, theme
 from inspector.ui.main_window import MainWindow
 from inspector.ui.session import Session
 from inspector.ui.theme import SchemeFollower
@@ -158,6 +159,31 @@ def test_a_preset_is_chosen_by_keys_and_undone(open_window):
     session.set_value("token_embedding.num_embeddings", 50_000)
     assert box.currentIndex() == -1
     assert box.placeholderText() == "Sizes of your own"
+
+
+def test_a_live_model_says_where_its_rows_come_from_and_claims_no_tokenizer(qtbot, qapp, scheme):
+    model = torch.nn.Sequential(torch.nn.Embedding(100, 8))
+    window = shown.open_window(check_model(model, [[1, 2], [3, 4]]), qapp)
+    qtbot.waitUntil(lambda: window.top_row.facts.text() == "rows of the live model · float32")
+    assert "forward pass" in window.top_row.facts.toolTip()
+    box = window.top_row.tokenizer
+    assert (box.currentIndex(), box.placeholderText(), box.isEnabled()) == (-1, "no tokenizer", False)
+    QTest.mouseClick(window.layers_panel.more_button, Qt.MouseButton.LeftButton)
+    assert window.layers_panel.live_note.isVisible()
+    assert "forward pass" in window.layers_panel.live_note.text()
+    window.close()
+    window.deleteLater()
+
+
+def test_another_tokenizer_is_called_by_its_name(open_window):
+    window, session = open_window()
+    box = window.top_row.tokenizer
+    assert box.currentText() == "gpt2, <|endoftext|> is plain text"
+    session.set_values({"tokenizer.encoding": "/somewhere/deep/tokenizer.json"}, "another tokenizer")
+    assert box.currentText() == "tokenizer.json, special tokens are plain text"
+    assert box.toolTip().startswith("/somewhere/deep/tokenizer.json")
+    session.undo_stack.undo()
+    assert box.currentText() == "gpt2, <|endoftext|> is plain text"
 
 
 def test_the_special_token_is_the_persons_choice(open_window):
