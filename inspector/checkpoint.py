@@ -87,8 +87,11 @@ class Checkpoint:
                 project_to=found.project_to if token.project_to is None else token.project_to,
                 dtype=_dtype(found.token) if not config.is_stated("token_embedding.dtype") else token.dtype,
             )
+        width = config.embedding_dim if config.is_stated("embedding_dim") else known.width
         if found.position is None or found.position.empty:
             position = position if config.is_stated("position_embedding") else None
+            if position is not None and position.embedding_dim is None and width is None:
+                position = replace(position, embedding_dim=token.project_to or token.embedding_dim)
         elif position is not None:
             position = replace(
                 position,
@@ -105,7 +108,6 @@ class Checkpoint:
                 num_embeddings=found.segment.rows if segment.num_embeddings is None else segment.num_embeddings,
                 embedding_dim=found.segment.width if segment.embedding_dim is None else segment.embedding_dim,
             )
-        width = config.embedding_dim if config.is_stated("embedding_dim") else known.width
         return replace(
             config,
             token_embedding=token,

@@ -80,6 +80,12 @@ class Facts:
         return file.not_finite(table.name, sorted({i for i in indices if 0 <= i < table.num_embeddings}))
 
     @property
+    def knows_token_table(self) -> bool:
+        """Whether the token layer's sizes are anybody's: a checkpoint without the table has not got the default's."""
+        checkpoint = self.checkpoint
+        return checkpoint is None or Role.TOKEN in checkpoint.stored or self.stated.is_stated("token_embedding")
+
+    @property
     def token_layer(self) -> TokenEmbeddingConfig:
         """The token layer's constructor arguments."""
         return self.config.token_embedding

@@ -221,7 +221,7 @@ def _shapes(facts: Facts, found: list[Diagnosis]) -> Iterable[StageShape]:
     yield StageShape(
         Stage.TOKEN_EMBEDDING,
         ids_shape,
-        _table(token.num_embeddings, token.embedding_dim),
+        _table(token.num_embeddings, token.embedding_dim) if facts.knows_token_table else None,
         token_out,
         status(Stage.TOKEN_EMBEDDING, reached=ids_shape is not None),
     )

@@ -201,11 +201,7 @@ def width_differs(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         rows, output_dim = saved["weight"].shape
         torch.nn.Embedding(rows, output_dim).load_state_dict(saved)
     """
-    departing = [
-        (role, table, want)
-        for role, table, want in _tables(facts)
-        if want.width is not None and want.width != table.width and not _is_stored_transposed(table, want)
-    ]
+    departing = [(role, table, want) for role, table, want in _tables(facts) if width_departs(facts, role)]
     for index, (_, table, want) in enumerate(departing):
         if index and departing[0][1].width == table.width and departing[0][2].width == want.width:
             continue  # the whole file is of another width: one cause
@@ -224,6 +220,15 @@ def width_differs(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
             subject=table.name,
             data={"file": table.width, "expected": want.width},
         )
+
+
+def width_departs(facts: Facts, role: Role) -> bool:
+    """Return whether the file's table has another width than the layer it is to be loaded into."""
+    return any(
+        want.width is not None and want.width != table.width and not _is_stored_transposed(table, want)
+        for found, table, want in _tables(facts)
+        if found is role
+    )
 
 
 def _width_fix(facts: Facts, fields: list[str], width: int) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.checks import torch_words, words
 from inspector.checks.arrangement import arrangement
+from inspector.checks.checkpoints import width_departs
 from inspector.checks.registry import fault
 from inspector.diagnosis import Severity, Stage
-from inspector.recipe import ITEM_SIZES, is_size
+from inspector.recipe import ITEM_SIZES, Role, is_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ def widths(facts: Facts) -> list[Width]:
     arranged = arrangement(facts)
     token, position, segment = facts.token_layer, facts.position_layer, facts.config.segment_embedding
     found = []
-    if is_size(facts.token_width) and is_size(token.embedding_dim) and not arranged.token_transposed:
+    known = facts.knows_token_table and is_size(facts.token_width) and is_size(token.embedding_dim)
+    if known and not arranged.token_transposed:
         field = "embedding_dim" if token.project_to is None else "project_to"
         found.append(Width("token", int(facts.token_width or 0), f"token_embedding.{field}"))
     if position is not None and is_size(position.embedding_dim) and not arranged.position_transposed:
@@ -66,6 +68,8 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
     width = next((w for w in all_widths if w.layer == layer), None)
     if width is None or wanted is None or width.value == wanted:
         return
+    if width_departs(facts, Role.TOKEN) and width.value == facts.token_width:
+        return  # one cause, and told of the file already
     others = [w for w in all_widths if w.layer != layer]
     alike = [w for w in others if w.value == width.value] if len(all_widths) > 1 else []
     together = bool(alike) and len(alike) == len(others)  # all layers agree, but not with what was stated

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from inspector.result import Result
 
-GPT2 = {"wte.weight": (60, 8), "wpe.weight": (16, 8)}
+GPT2 = {"wte.weight": (60, 8), "wpe.weight": (32, 8)}
 
 
 def judged(
@@ -73,3 +73,15 @@ def test_a_table_that_is_stated_is_missing(section: str, tmp_path: Path) -> None
 def test_sizes_that_are_none(section: str, rows: float, tmp_path: Path) -> None:
     assert not judged(tmp_path, {"wte.weight": (60, 8)}, **{section: {"num_embeddings": rows}}).ok
     assert not judged(tmp_path, GPT2, **{section: {"num_embeddings": rows}}).ok
+
+
+def test_a_width_that_the_configuration_denies_is_told_once(tmp_path: Path) -> None:
+    assert codes(judged(tmp_path, GPT2, {"vocab_size": 60, "n_embd": 16})) == ["F607"]
+    assert codes(judged(tmp_path, {"wte.weight": (60, 8)}, {"n_embd": 16})) == ["F607", "P406"]
+
+
+def test_no_width_is_made_up(tmp_path: Path) -> None:
+    without_token = judged(tmp_path, {"wpe.weight": (16, 8)})
+    assert codes(without_token) == ["F605"]
+    assert next(s.table for s in without_token.shapes if s.stage == "token_embedding") is None
+    assert codes(judged(tmp_path, {"wte.weight": (60, 8)}, position_embedding={"num_embeddings": 16})) == ["F605"]
