@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 MB, GB = 10**6, 10**9
 SMALL, LARGE, IDS, TEXT = 100 * MB, 20 * GB, 10 * GB, 32 * MB
-WIDTH, POSITIONS, BLOCKS = 512, 1024, 48
+WIDTH, POSITIONS = 512, 1024
+BLOCKS = 12, 48  # of GPT-2, and of the largest GPT-2
 CELLS = 8 * 4  # of the batch that the window shows at first; its windows do not overlap
 VOCABULARY_SIZE = 50257
 INSTANT_MS = 100.0
@@ -33,8 +34,8 @@ def checkpoint(children: Children, effort: Effort) -> Iterator[Figure]:
     small, large = (int(size * effort.files) for size in (SMALL, LARGE))
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder, "small.safetensors"), Path(folder, "large.safetensors")
-        write_checkpoint(paths[0], small, small)
-        write_checkpoint(paths[1], small, large)
+        write_checkpoint(paths[0], small, small + small // 10, BLOCKS[0])
+        write_checkpoint(paths[1], small, large, BLOCKS[1])
         with children.open("program.py", "checkpoint", *paths) as ours:
             before = ours.hear()
             with children.open("bare.py", "checkpoint", before["width"], before["height"], *paths) as bare:
@@ -109,8 +110,8 @@ def text(children: Children, effort: Effort) -> Iterator[Figure]:
 # ---- the files ---------------------------------------------------------------------------------------------------
 
 
-def write_checkpoint(path: Path, tables: int, total: int) -> None:
-    """Write a safetensors file with GPT-2's names: `tables` bytes of tables, and blocks that fill it up to `total`.
+def write_checkpoint(path: Path, tables: int, total: int, blocks: int) -> None:
+    """Write a safetensors file with GPT-2's names: `tables` bytes of tables, and blocks that make it `total`.
 
     The blocks are not written, so that they take no place on most disks. Names are in order, as the library writes
     them, and so the tables lie behind everything else.
@@ -118,13 +119,13 @@ def write_checkpoint(path: Path, tables: int, total: int) -> None:
     rows = min(VOCABULARY_SIZE, tables // (4 * WIDTH))
     rest = max(0, total - 4 * WIDTH * (rows + POSITIONS))
     shapes: dict[str, tuple[int, int]] = {}
-    if rest > tables:  # so much for each block, in the parts of 12 that GPT-2's matrices are
-        part = rest // (BLOCKS * 12 * 4 * WIDTH)
-        for block in range(BLOCKS):
-            for name, parts in (("attn.c_attn", 3), ("attn.c_proj", 1), ("mlp.c_fc", 4), ("mlp.c_proj", 4)):
-                shapes[f"h.{block}.{name}.weight"] = (parts * part, WIDTH)
-            for name in ("attn.c_attn.bias", "attn.c_proj.bias", "ln_1.bias", "ln_1.weight", "ln_2.bias"):
-                shapes[f"h.{block}.{name}"] = (1, WIDTH)
+    part = max(1, rest // (blocks * 12 * 4 * WIDTH))  # a block's matrices have 12 of them
+    for block in range(blocks):
+        for name, parts in (("attn.c_attn", 3), ("attn.c_proj", 1), ("mlp.c_fc", 4), ("mlp.c_proj", 4)):
+            shapes[f"h.{block}.{name}.weight"] = (parts * part, WIDTH)
+            shapes[f"h.{block}.{name}.bias"] = (parts, WIDTH)
+        for name in ("ln_1.bias", "ln_1.weight", "ln_2.bias", "ln_2.weight"):
+            shapes[f"h.{block}.{name}"] = (1, WIDTH)
     shapes["wpe.weight"], shapes["wte.weight"] = (POSITIONS, WIDTH), (rows, WIDTH)
     header, place, places = {}, 0, {}
     for name in sorted(shapes):
