@@ -60,7 +60,7 @@ class LayersPanel(Panel):
         self.body.addLayout(self._layer_line("tok_emb", "token_embedding", "v&ocab_size", "ou&tput_dim"))
         self.body.addLayout(self._layer_line("pos_emb", "position_embedding", "&context_length", "out&put_dim"))
         self.body.addLayout(self._loader_line())
-        self.setFocusProxy(self._fields["token_embedding.num_embeddings"])
+        self.first_stop = self._fields["token_embedding.num_embeddings"]
         session.config_changed.connect(self._on_config_changed)
         session.result_changed.connect(self._on_result_changed)
         session.diagnosis_changed.connect(self._on_verdict_changed)

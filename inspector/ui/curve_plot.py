@@ -20,6 +20,7 @@ TICK_LENGTH = 4
 Y_MARGIN = 0.06  # of the span, above and below the curve
 LEAST_SPAN = 1e-6  # of the largest magnitude: below it a row counts as constant
 _BAR_WIDTH = 160
+_HALF = 0.25  # of a dimension, on either side of a row's only value
 _GAP = 12
 
 
@@ -150,6 +151,8 @@ class Curve(pg.PlotCurveItem):  # type: ignore[misc]
     def set_values(self, x: NDArray[np.int64], y: NDArray[Any]) -> None:
         """Show other values; the line has a gap where one is not finite."""
         finite = bool(np.isfinite(y).all())
+        if len(y) == 1:  # a point has no line: one across its dimension stands for it
+            x, y = np.array([x[0] - _HALF, x[0] + _HALF]), np.repeat(y, 2)
         self.setData(x, y, connect="all" if finite else "finite", skipFiniteCheck=finite)
 
     def boundingRect(self) -> QRectF:

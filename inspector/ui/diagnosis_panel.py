@@ -50,7 +50,7 @@ class DiagnosisPanel(Panel):
         self.explain_button.setToolTip("What this kind of fault is and how it comes about")
         self._lay_out()
         self._add_copy()
-        self.setFocusProxy(self.findings)
+        self.first_stop = self.findings
         self.findings.currentRowChanged.connect(self._on_current)
         self.findings.itemClicked.connect(self._on_chosen)
         self.findings.itemActivated.connect(self._on_chosen)

@@ -69,7 +69,7 @@ def sentence(diagnosis: Diagnosis) -> str:
     words = message(diagnosis)
     first = words.split(" ", 1)[0]
     names = {argument(field).split(" ", 1)[0] for field in diagnosis.fields}
-    if not first.isalpha() or first in names or first in _LAYERS.values():
+    if not first.isalpha() or first in names - {"the"} or first in _LAYERS.values():
         return words
     return words[:1].upper() + words[1:]
 

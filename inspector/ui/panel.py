@@ -22,11 +22,16 @@ class Muted(QLabel):
 
 
 class Panel(QFrame):
-    """A titled surface. `header` takes widgets to the right of the title, `body` the content."""
+    """A titled surface. `header` takes widgets to the right of the title, `body` the content.
+
+    `first_stop` is where the focus goes when the panel as a whole is given it. It is no focus proxy: from a panel with
+    one, Qt's Tab jumps past whatever comes before the proxy.
+    """
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(title)
+        self.first_stop: QWidget | None = None
         self.title = QLabel(title)
         font = self.title.font()
         font.setBold(True)
@@ -46,6 +51,12 @@ class Panel(QFrame):
         layout.setSpacing(6)
         layout.addLayout(self.header)
         layout.addLayout(self.body, 1)
+
+    def setFocus(self, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> None:
+        if self.first_stop is not None:
+            self.first_stop.setFocus(reason)
+        else:
+            super().setFocus(reason)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme.colors(self.palette())

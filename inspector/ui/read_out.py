@@ -15,7 +15,7 @@ _SHORT = ("dim", "token", "pos", "sum")  # as they are painted: the digits need 
 _WIDEST = len("−0.00012345678")  # as many characters as a float32 needs
 _USUAL = len("−0.12345678")
 _GAP = 4  # between a label and its value
-_COLUMN_GAP = 6  # at least, between a value and the next label
+_COLUMN_GAP = 10  # at least, between a value and the next label
 
 
 class ReadOut(QWidget):

@@ -26,6 +26,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 PAGE = 16  # dimensions that Page Up and Page Down move
 HOVER_RATE = 60  # looks at the pointer a second
 X_MARGIN = 0.02  # of the width, beside the first and last dimension: it also keeps curves clear of the axis
+_WIDEST = 2**20  # dimensions of rows that are not there; beyond it nobody means it
 _NO_ROWS = CellRows()
 
 
@@ -170,7 +171,7 @@ class RowsPanel(Panel):
         self.header.addWidget(self.fit_button)
         self.view = RowsView()
         self.body.addWidget(self.view, 1)
-        self.setFocusProxy(self.view)
+        self.first_stop = self.view
         self.fit_button.toggled.connect(self._on_fit_toggled)
         self.view.dimension_changed.connect(self._on_dimension_changed)
         session.rows_changed.connect(self._on_rows_changed)  # follows each new result
@@ -240,11 +241,20 @@ class RowsPanel(Panel):
     def _show_width(self) -> None:
         widths = [len(row) for row in (self._rows.token, self._rows.position, self._rows.sum) if row is not None]
         if not widths:
+            self._show_stated_width()
             return
         if len(self._x) < max(widths):
             self._x = np.arange(max(widths))
         self.view.set_width(max(widths))
         self.read_out.set_width(max(widths))
+
+    def _show_stated_width(self) -> None:
+        """Let the axis reach as far as the rows will, or would: it does not jump when they come."""
+        result = self._session.result
+        width = result.config.token_embedding.embedding_dim if result is not None else None
+        if isinstance(width, int) and 0 < width <= _WIDEST:
+            self.view.set_width(width)
+            self.read_out.set_width(width)
 
     def _show_limits(self) -> None:
         """Fix the y axes once for a trace, so that cells can be compared; or to the chosen cell, if so wanted."""

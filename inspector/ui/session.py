@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -226,21 +227,12 @@ class Session(QObject):
         if not new:
             return
         old = {name: self._config.value(name) for name in new}
-        self._in_one_step(_Change(self, label, old, new, edit), label, is_another=is_another)
+        self.undo_stack.push(_Change(self, label, old, new, edit, is_another=is_another))
 
     def replace_config(self, config: InputConfig, label: str, *, is_another: bool = False) -> None:
         """Inspect something else altogether, in one undoable step; `is_another`: it is nothing that was there."""
         if config != self._config:
-            self._in_one_step(_Replace(self, label, self._config, config), label, is_another=is_another)
-
-    def _in_one_step(self, command: QUndoCommand, label: str, *, is_another: bool) -> None:
-        if not is_another:
-            self.undo_stack.push(command)
-            return
-        self.undo_stack.beginMacro(label)
-        self.undo_stack.push(_Another(self))
-        self.undo_stack.push(command)
-        self.undo_stack.endMacro()
+            self.undo_stack.push(_Replace(self, label, self._config, config, is_another=is_another))
 
     def set_batch(self, batch: int) -> None:
         """Show another batch; the nearest there is."""
@@ -543,25 +535,47 @@ def _read(config: InputConfig, batch: int, material: Material | None, before: Re
     return material, pipeline.run(pipeline.Request(config, batch), material)
 
 
-class _Change(QUndoCommand):
+class _Step(QUndoCommand):
+    """A step from one inspection to the next, which may be another one that takes its place."""
+
+    _numbers = count(1)
+
+    def __init__(self, session: Session, label: str, *, is_another: bool) -> None:
+        super().__init__(label)
+        self._session = session
+        self._left = session._inspection
+        self._reached = next(self._numbers) if is_another else self._left
+
+    def _go(self, config: InputConfig, inspection: int) -> None:
+        self._session._inspection = inspection
+        self._session._set_config(config)
+
+
+class _Change(_Step):
     """A change of fields. It keeps the fields alone, so that undoing it leaves a text typed since as it is."""
 
     def __init__(
-        self, session: Session, label: str, old: dict[str, Any], new: dict[str, Any], edit: int | None
+        self,
+        session: Session,
+        label: str,
+        old: dict[str, Any],
+        new: dict[str, Any],
+        edit: int | None,
+        *,
+        is_another: bool,
     ) -> None:
-        super().__init__(label)
-        self._session = session
+        super().__init__(session, label, is_another=is_another)
         self._old = old
         self._new = new
         self._edit = edit
         self._unstated = frozenset(new) - session.config.stated
 
     def redo(self) -> None:
-        self._session._set_config(self._session.config.with_values(self._new))
+        self._go(self._session.config.with_values(self._new), self._reached)
 
     def undo(self) -> None:
         config = self._session.config.with_values(self._old)
-        self._session._set_config(replace(config, stated=config.stated - self._unstated))
+        self._go(replace(config, stated=config.stated - self._unstated), self._left)
 
     def id(self) -> int:
         return -1 if self._edit is None else 1  # Qt offers a command to the one before it when the numbers are equal
@@ -573,40 +587,21 @@ class _Change(QUndoCommand):
         return True
 
 
-class _Another(QUndoCommand):
-    """The step from one inspection to another that takes its place."""
-
-    _last = 0
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
-        _Another._last += 1
-        self._old, self._new = session._inspection, _Another._last
-
-    def redo(self) -> None:
-        self._session._inspection = self._new
-
-    def undo(self) -> None:
-        self._session._inspection = self._old
-
-
-class _Replace(QUndoCommand):
+class _Replace(_Step):
     """Another inspection in place of this one. Where both have the same text, one typed since stays as it is."""
 
-    def __init__(self, session: Session, label: str, old: InputConfig, new: InputConfig) -> None:
-        super().__init__(label)
-        self._session = session
+    def __init__(self, session: Session, label: str, old: InputConfig, new: InputConfig, *, is_another: bool) -> None:
+        super().__init__(session, label, is_another=is_another)
         self._old = old
         self._new = new
         self._keeps_text = all(getattr(old, name) == getattr(new, name) for name in _NO_SOURCE)
 
     def redo(self) -> None:
         self._old, new = self._session.config, self._with_text_of_now(self._new)
-        self._session._set_config(new)
+        self._go(new, self._reached)
 
     def undo(self) -> None:
-        self._session._set_config(self._with_text_of_now(self._old))
+        self._go(self._with_text_of_now(self._old), self._left)
 
     def _with_text_of_now(self, config: InputConfig) -> InputConfig:
         if not self._keeps_text:

@@ -82,7 +82,7 @@ class TextPanel(Panel):
     def _show_config(self, config: InputConfig) -> None:
         found = self._text_of(config)
         self._pages.setCurrentIndex(0 if found is not None else 1)
-        self.setFocusProxy(self.editor if found is not None else self.passage_page.type_instead)
+        self.first_stop = self.editor if found is not None else self.passage_page.type_instead
         text = found or ""
         if text != self._text:
             self._text = text

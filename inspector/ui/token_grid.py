@@ -141,9 +141,15 @@ class TokenGrid(QTableView):
         """Share the space among the cells; those of a large batch keep their smallest size and scroll."""
         space, smallest = self.maximumViewportSize(), self._cells.smallest
         columns, rows = max(1, self._model.columnCount()), max(LESSON_ROWS, self._model.rowCount())
+        width, height = space.width(), space.height()
+        wide, high = columns * smallest.width(), self._model.rowCount() * smallest.height()
+        if wide > width:  # the bar takes room from the other direction, once
+            height -= self.horizontalScrollBar().sizeHint().height()
+        if high > height:
+            width -= self.verticalScrollBar().sizeHint().width()
         for header, size in (
-            (self.horizontalHeader(), max(smallest.width(), space.width() // columns)),
-            (self.verticalHeader(), max(smallest.height(), space.height() // rows)),
+            (self.horizontalHeader(), max(smallest.width(), width // columns)),
+            (self.verticalHeader(), max(smallest.height(), height // rows)),
         ):
             if header.defaultSectionSize() != size:
                 header.setDefaultSectionSize(size)
@@ -179,7 +185,7 @@ class BatchPanel(Panel):
         super().__init__("Batch", parent)
         self._session = session
         self.grid = TokenGrid(session)
-        self.setFocusProxy(self.grid)
+        self.first_stop = self.grid
         self.info.hide()
         self.samples = _Elided()
         self.header.insertWidget(2, self.samples, 1)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 from inspector import __version__
 from inspector.presets import PRESETS
 from inspector.ui.gallery import GalleryMenu
+from inspector.ui.panel import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,9 +231,9 @@ def _fill(menu: QMenu, *actions: QAction | None) -> None:
 
 def _first_stop(panel: QWidget) -> QWidget | None:
     """Return where the Tab key first stops in a panel; None where it does not."""
-    proxy = panel.focusProxy()
-    if proxy is not None:
-        return proxy
+    stop = panel.first_stop if isinstance(panel, Panel) else panel.focusProxy()
+    if stop is not None and stop.isVisible():
+        return stop
     for widget in panel.findChildren(QWidget):
         if widget.isVisible() and widget.isEnabled() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
             return widget

@@ -480,7 +480,6 @@ def tab_stops(window):
     return [w for w in stops if w.isVisible() and w.isEnabled() and w.focusProxy() is None]
 
 
-@pytest.mark.xfail(reason="Qt jumps from a panel to its focus proxy, over what is before the proxy in the panel")
 def test_tab_leads_to_whatever_takes_the_focus(story):
     story.type_value("token_embedding.num_embeddings", 300)
     story.wait_for_rows()
