@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-EXAMPLES = 600
+EXAMPLES = 400
 SECONDS = 5.0
 BYTES = 300e6
 
