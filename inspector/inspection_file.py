@@ -213,6 +213,8 @@ def _checked(key: str, value: Any, owner: type[Any]) -> Any:
     fits = types[allowed[0]]
     if not isinstance(value, fits) or (isinstance(value, bool) and allowed[0] != "bool"):
         raise _wrong(key, allowed, value)
+    if field == "seed" and not -(2**63) <= value < 2**64:
+        raise InspectionFileError(f"{key} must be a number that torch.manual_seed takes, of 64 bits, not {value}")
     return value
 
 

@@ -131,6 +131,8 @@ def test_a_wrong_type_names_the_key(key: str, value: Any) -> None:
         ({"loader": {"stride": "4"}}, "loader.stride must be a number, not the text '4'"),
         ({"loader": {"shuffle": 1}}, "loader.shuffle must be true or false, not the number 1"),
         ({"seed": True}, "seed must be a whole number, not true"),
+        ({"seed": 2**64}, "seed must be a number that torch.manual_seed takes"),
+        ({"loader": {"seed": -(2**63) - 1}}, "loader.seed must be a number that torch.manual_seed takes"),
         ({"seed": 1.5}, "seed must be a whole number, not the number 1.5"),
         ({"text": 3}, "text must be a text or null, not the number 3"),
         ({"token_ids": [[1, "2"]]}, "token_ids must hold numbers only, not the text '2'"),
