@@ -18,8 +18,8 @@ def check(source: Any = None, *, batch: int = 0, **keys: Any) -> Result:
     """Judge a text, a batch of IDs or a file, and the layers that are to take it.
 
     Args:
-        source: a text; an array or nested list of IDs, (B, T); or a `pathlib.Path` of a text or an inspection file
-            (.json, .toml). None judges the lesson's own text.
+        source: a text; an array or nested list of IDs, (B, T); or a `pathlib.Path` of whatever can be opened: an
+            inspection file, a text, a file of token IDs, a checkpoint, a tokenizer. None judges the lesson's own text.
         batch: which of the loader's batches to judge.
         **keys: keys of the inspection file. A layer may be given as `(num_embeddings, embedding_dim)`.
 
@@ -52,33 +52,58 @@ def inspection(source: Any, keys: dict[str, Any]) -> InputConfig:
     Raises:
         InspectionFileError: a key is unknown or a value has the wrong type.
     """
-    values = {key: _plain(key, value) for key, value in keys.items()}
+    values: dict[str, Any] = {}
+    for key, value in keys.items():  # a dtype that is stated counts, else the array's own
+        if key == "token_ids" and value is not None:
+            values = _ids(value) | values
+        else:
+            values[key] = _plain(key, value)
     if isinstance(source, os.PathLike):
-        path = Path(source)
-        if path.suffix.lower() in inspection_file.SUFFIXES:
-            return inspection_file.changed(inspection_file.read(path), values)
-        values["text_file"] = str(path)
-    elif isinstance(source, str):
+        return _of_path(Path(source), values)
+    if isinstance(source, str):
         values["text"] = source
     elif source is not None:
-        values |= _ids(source)
+        values = _ids(source) | values
+    return inspection_file.from_mapping(values)
+
+
+def _of_path(path: Path, values: dict[str, Any]) -> InputConfig:
+    from inspector.files.kinds import FileKind, kind_of  # with every format, needed only here
+    from inspector.trouble import FileTrouble
+
+    try:
+        kind = kind_of(path)
+    except FileTrouble:  # it is judged as what its name says
+        kind = FileKind.INSPECTION if path.suffix.lower() in inspection_file.SUFFIXES else FileKind.TEXT
+    if kind is FileKind.INSPECTION:
+        return inspection_file.changed(inspection_file.read(path), values)
+    if kind is FileKind.TOKENIZER:
+        values["tokenizer"] = {"encoding": str(path), **values.get("tokenizer", {})}
+    else:
+        values[kind.value] = str(path)
     return inspection_file.from_mapping(values)
 
 
 def _plain(key: str, value: Any) -> Any:
+    """Return a key's value as an inspection file would hold it."""
     if key.endswith("_embedding") and isinstance(value, tuple):
         if len(value) != 2:
             raise InspectionFileError(f"{key} must be (num_embeddings, embedding_dim), not {value!r}")
-        return {"num_embeddings": value[0], "embedding_dim": value[1]}
-    if key in ("token_ids", "positions") and value is not None:
+        value = {"num_embeddings": value[0], "embedding_dim": value[1]}
+    if isinstance(value, dict):
+        return {inner: _plain(inner, part) for inner, part in value.items()}
+    if key == "positions" and value is not None:
         return _listed(value)
-    return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return str(value) if key.endswith("dtype") and value is not None else _scalar(value)
 
 
 def _ids(source: Any) -> dict[str, Any]:
     if not hasattr(source, "dtype"):
         return {"token_ids": _listed(source)}
-    dtype = str(source.dtype).removeprefix("torch.")
+    # NumPy names a dtype without the order of its bytes, which is no part of what is judged.
+    dtype = getattr(source.dtype, "name", str(source.dtype).removeprefix("torch."))
     ids = source + 0 if dtype == "bool" else source  # a list of IDs holds numbers, of whatever dtype
     return {"token_ids": _listed(ids), "token_ids_dtype": dtype}
 

@@ -25,6 +25,43 @@ def names(result: inspector.Result) -> list[str]:
     return [d.name for d in result.diagnoses]
 
 
+@pytest.mark.parametrize("key", ["source", "token_ids"])
+@pytest.mark.parametrize(("dtype", "code"), [("uint16", "B208"), ("float32", "B207"), (">i4", None), (">u2", "B208")])
+def test_the_dtype_of_an_array_is_judged_wherever_it_is_given(key: str, dtype: str, code: str | None) -> None:
+    assert [d.code for d in inspector.check(**{key: np.array(IDS).astype(dtype)}).diagnoses] == ([code] if code else [])
+
+
+def test_keys_as_libraries_hold_them(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("one two three four five six " * 9)
+    result = inspector.check(
+        text_file=tmp_path / "text.txt",
+        loader={"stride": np.int64(2)},
+        token_embedding=(np.int64(50257), torch.tensor(8)),
+        position_embedding={"num_embeddings": np.int32(4), "embedding_dim": 8, "dtype": torch.bfloat16},
+        embedding_dim=np.int64(8),
+    )
+    assert (result.config.loader.stride, result.config.token_embedding.embedding_dim) == (2, 8)
+    assert result.config.position_embedding is not None
+    assert result.config.position_embedding.dtype == "bfloat16"
+    assert result.ok
+
+
+def test_a_path_is_what_the_file_holds(tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", np.arange(99))
+    np.arange(99, dtype=np.uint16).tofile(tmp_path / "ids.bin")
+    (tmp_path / "ids.json").write_text(str(list(range(99))))
+    torch.save({"wte.weight": torch.zeros(60, 8), "wpe.weight": torch.zeros(16, 8)}, tmp_path / "model.pt")
+    for name in ("ids.npy", "ids.bin", "ids.json"):
+        result = inspector.check(tmp_path / name)
+        assert result.config.token_ids_file == str(tmp_path / name)
+        assert result.token_ids is not None
+        assert result.token_ids[0].tolist() == [0, 1, 2, 3]
+    result = inspector.check(tmp_path / "model.pt", token_ids=[[1, 2]])
+    assert result.sum is not None
+    assert result.sum.shape == (1, 2, 8)
+    assert names(inspector.check(tmp_path / "absent.txt")) == ["file-unreadable"]
+
+
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +219,7 @@ def test_a_sound_inspection_has_its_sum(inspection: dict[str, Any]) -> None:
     for shape in result.shapes:
         found = {"token_embedding": result.token_rows, "position_embedding": result.position_rows}.get(shape.stage)
         if found is not None and shape.output is not None and inspection["token_embedding"].get("project_to") is None:
-            assert found.shape == shape.output
+            assert found.shape == shape.output[-found.ndim :]  # one line of positions, (1, T), has rows (T, D)
     if result.ok and inspection["token_embedding"].get("project_to") is None:
         assert result.sum is not None
         assert result.sum.shape == result.shapes[-1].output

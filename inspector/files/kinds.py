@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from enum import Enum, auto
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from inspector import files
@@ -27,13 +27,13 @@ _ONLY_IDS = (".npy", ".jsonl", ".ndjson")
 
 
 class FileKind(Enum):
-    """What a file can be to an inspection."""
+    """What a file can be to an inspection; the value is the key that names it there."""
 
-    INSPECTION = auto()
-    CHECKPOINT = auto()
-    TOKEN_IDS = auto()
-    TOKENIZER = auto()
-    TEXT = auto()
+    INSPECTION = ""
+    CHECKPOINT = "checkpoint"
+    TOKEN_IDS = "token_ids_file"
+    TOKENIZER = "tokenizer.encoding"
+    TEXT = "text_file"
 
 
 def kind_of(path: Path) -> FileKind:
