@@ -227,3 +227,14 @@ def test_the_grid_of_a_text_too_short() -> None:
     assert not grid.complete
     assert [len(row) for row in grid.rows] == [4, 2]
     assert (grid.expected_rows, grid.expected_columns) == (8, 4)
+
+
+@pytest.mark.parametrize(("n_vocab", "counts_from_one"), [(None, True), (10, True), (11, False)])
+def test_an_added_token_beside_the_first_is_no_miscount(n_vocab: int | None, counts_from_one: bool) -> None:
+    (found,) = judged(
+        token_ids=[[1, 7, 10]],
+        tokenizer={"encoding": None, "n_vocab": n_vocab},
+        token_embedding={"num_embeddings": 10},
+    ).diagnoses
+    assert ("one-based-ids" in found.data["hints"]) == counts_from_one
+    assert found.fix == (None if counts_from_one else {"token_embedding.num_embeddings": 11})

@@ -94,7 +94,8 @@ def _remedy(facts: Facts, largest: int) -> tuple[str, dict[str, Any] | None, lis
     smallest = min(i for row in facts.batch or () for i in row)
     if id_equals_row_count(facts):
         hints.append("id-equals-row-count")
-        if smallest == 1:
+        # A token that the tokenizer has is no miscount, and many a tokenizer begins every text with its token 1.
+        if smallest == 1 and (n_vocab is None or n_vocab <= largest) and not trained:
             hints.append("one-based-ids")
             return "the IDs count from 1 and the rows from 0: subtract 1 from every ID", None, hints
     if trained:

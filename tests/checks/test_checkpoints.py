@@ -85,3 +85,9 @@ def test_no_width_is_made_up(tmp_path: Path) -> None:
     assert codes(without_token) == ["F605"]
     assert next(s.table for s in without_token.shapes if s.stage == "token_embedding") is None
     assert codes(judged(tmp_path, {"wte.weight": (60, 8)}, position_embedding={"num_embeddings": 16})) == ["F605"]
+
+
+def test_trained_rows_are_not_counted_from_one(tmp_path: Path) -> None:
+    (found, _) = judged(tmp_path, {"wte.weight": (60, 8)}, token_ids=[[1, 7, 60]]).diagnoses
+    assert found.data["hints"] == ["id-equals-row-count"]
+    assert found.help.startswith("the rows are trained")
