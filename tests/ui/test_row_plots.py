@@ -290,6 +290,18 @@ def test_before_the_rows_are_there_the_plots_say_so(qtbot: QtBot) -> None:
     panel.close()
 
 
+def test_a_row_of_one_value_can_be_seen(opened: Any) -> None:
+    session, panel = opened(**{"token_embedding.embedding_dim": 1, "position_embedding.embedding_dim": 1})
+    x, y = panel.view.plots["token"].curve.getData()
+    assert x[0] < 0 < x[-1]
+    assert set(y) == set(session.rows.trace.cell(0, 0).token)
+
+
+def test_without_rows_the_axis_reaches_as_far_as_they_would(opened: Any) -> None:
+    _, panel = opened("")
+    assert panel.view.width_shown == 256
+
+
 def test_a_segment_row_of_another_width_is_said_in_place_of_the_sum(opened: Any) -> None:
     values = {"segment_embedding.num_embeddings": 2, "segment_embedding.embedding_dim": 128}
     _, panel = opened(**values)

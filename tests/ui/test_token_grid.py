@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QApplication, QToolButton
 
 from inspector.config import InputConfig
 from inspector.diagnosis import Cell, Severity
@@ -319,3 +319,15 @@ def test_any_of_many_batches_is_reached_by_its_number(open_panel):
     QTest.keyClick(number, Qt.Key.Key_Return)
     assert session.result.batch == 8999
     assert panel.title.text().startswith("Batch 9,000 of ")
+
+
+def test_the_bar_of_a_wide_batch_covers_no_row(open_panel):
+    panel, _ = open_panel(token_ids=tuple(tuple(range(8 * i, 8 * i + 8)) for i in range(8)))
+    panel.resize(514, 420)
+    QApplication.processEvents()
+    grid = panel.grid
+    assert grid.horizontalScrollBar().maximum() > 0
+    assert grid.verticalScrollBar().maximum() == 0
+    last = grid.visualRect(grid.model().index(7, 0))
+    assert grid.viewport().rect().bottom() >= last.bottom()
+    assert grid.columnWidth(0) >= grid._cells.smallest.width()
