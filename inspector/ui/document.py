@@ -9,15 +9,13 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from inspector.material import LARGE_TEXT
 from inspector.ui.jobs import Lane
+from inspector.ui.steps import NO_SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from inspector.config import InputConfig
     from inspector.ui.session import Session
-
-
-_NO_SOURCE: dict[str, Any] = {"text": None, "text_file": None, "token_ids": None, "token_ids_file": None}
 
 
 class Opened(NamedTuple):
@@ -160,7 +158,7 @@ def read(path: Path) -> Opened:
     if kind is FileKind.TOKENIZER:
         return _changing(path, {"tokenizer.encoding": str(path), "tokenizer.n_vocab": None})
     source = "text_file" if kind is FileKind.TEXT else "token_ids_file"
-    return _changing(path, {**_NO_SOURCE, source: str(path)})
+    return _changing(path, {**NO_SOURCE, source: str(path)})
 
 
 def _inspection(path: Path) -> Opened:
@@ -176,7 +174,7 @@ def _inspection(path: Path) -> Opened:
 def _text(path: Path, data: bytes) -> Opened:
     text = data.decode(errors="replace")
     replaced = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
-    opened = _changing(path, {**_NO_SOURCE, "text": text})._replace(names=True)
+    opened = _changing(path, {**NO_SOURCE, "text": text})._replace(names=True)
     if not replaced:
         return opened
     were = "1 place was" if replaced == 1 else f"{replaced:,} places were"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtGui import QUndoStack
 
-from inspector import pipeline, tokenizer, torch_start
+from inspector import tokenizer, torch_start
 from inspector.diagnosis import Cell
-from inspector.material import Read, inputs, read, shares_checkpoint
+from inspector.material import Read, inputs, shares_checkpoint
 from inspector.trouble import FileTrouble
 from inspector.ui.jobs import Job, Lane
+from inspector.ui.reading import judges_at_once, names_file, read_and_judge, reads_at_once
+from inspector.ui.steps import NO_SOURCE, Change, Replace
 from inspector.ui.text_encoding import TextEncoding
 
 if TYPE_CHECKING:
@@ -26,12 +27,8 @@ if TYPE_CHECKING:
     from inspector.result import Result
     from inspector.trace import Trace
 
-# Up to here (measured: some 2 ms) a text is encoded at once; beyond it in the background.
-AT_ONCE_CHARACTERS = 20_000
 # Values of one batch's rows that are looked up at once; beyond it in the background.
 AT_ONCE_VALUES = 1_000_000
-# IDs of a file whose batches are found at once also when they are shuffled.
-AT_ONCE_IDS = 1_000_000
 # A size is typed digit by digit: the layers are built when the hand pauses.
 PAUSE_MS = 150
 
@@ -179,7 +176,7 @@ class Session(QObject):
             if not self._vocabulary_ready:
                 return "Loading the vocabulary …"
             if self._material is None:
-                return "Reading the file …" if _names_file(self._config) else "Encoding the text …"
+                return "Reading the file …" if names_file(self._config) else "Encoding the text …"
         if self._encoding.busy:
             return self._encoding.words
         if self._building.busy:
@@ -197,7 +194,7 @@ class Session(QObject):
         """Inspect another text. The editor has its own undo, so this is not on the undo stack."""
         if text == self._config.text:
             return
-        self._set_config(self._config.with_values({**_NO_SOURCE, "text": text}))
+        self._set_config(self._config.with_values({**NO_SOURCE, "text": text}))
 
     def replace_text(self, start: int, end: int, text: str) -> None:
         """Replace the characters `start` to `end` - 1 of the text: an edit in an excerpt of it."""
@@ -227,12 +224,12 @@ class Session(QObject):
         if not new:
             return
         old = {name: self._config.value(name) for name in new}
-        self.undo_stack.push(_Change(self, label, old, new, edit, is_another=is_another))
+        self.undo_stack.push(Change(self, label, old, new, edit, is_another=is_another))
 
     def replace_config(self, config: InputConfig, label: str, *, is_another: bool = False) -> None:
         """Inspect something else altogether, in one undoable step; `is_another`: it is nothing that was there."""
         if config != self._config:
-            self.undo_stack.push(_Replace(self, label, self._config, config, is_another=is_another))
+            self.undo_stack.push(Replace(self, label, self._config, config, is_another=is_another))
 
     def set_batch(self, batch: int) -> None:
         """Show another batch; the nearest there is."""
@@ -291,7 +288,7 @@ class Session(QObject):
 
     def rebuild(self) -> None:
         """Build the layers again after they were cancelled or did not fit; read files again, which may have changed."""
-        if _names_file(self._config):
+        if names_file(self._config):
             self._encoding.go_on()
             if not self._encoding.busy:
                 self._material, self._read = None, None
@@ -311,6 +308,11 @@ class Session(QObject):
 
     # ---- text to verdict -----------------------------------------------------------------------------------------
 
+    def go_to(self, config: InputConfig, inspection: int) -> None:
+        """Inspect `config`: a step on the undo stack, which knows what number its inspection has."""
+        self._inspection = inspection
+        self._set_config(config)
+
     def _set_config(self, config: InputConfig) -> None:
         before, self._config = self._config, config
         self.set_notice("")
@@ -322,18 +324,18 @@ class Session(QObject):
     def _judge(self) -> None:
         """Judge what is stated: at once where that is quick, otherwise in the background."""
         config, batch, material, before = self._config, self._batch, self._material, self._read
-        quick = _judges_at_once(config, before) if material is not None else _reads_at_once(config, before)
+        quick = judges_at_once(config, before) if material is not None else reads_at_once(config, before)
         quick = quick and self._vocabulary_ready and (self._torch_ready or not config.loader.shuffle)
         if quick:
             self._reading.cancel()
-            self._show(config, *_read(config, batch, material, before))
+            self._show(config, *read_and_judge(config, batch, material, before))
         else:
 
             def work(_: Job) -> tuple[InputConfig, Material, Result]:
                 if not self._vocabulary_ready:
                     tokenizer.import_libraries()  # first: beside torch's they would wait, the interpreter in hand
                     torch_start.preload()
-                return config, *_read(config, batch, material, before)
+                return config, *read_and_judge(config, batch, material, before)
 
             self._reading.submit(work)
 
@@ -497,116 +499,3 @@ class Session(QObject):
             if start is not None and start <= index < start + len(ids):
                 self.set_cell(row, index - start)
                 return
-
-
-_NO_SOURCE: dict[str, Any] = {"text": None, "text_file": None, "token_ids": None, "token_ids_file": None}
-
-
-def _names_file(config: InputConfig) -> bool:
-    return bool(config.checkpoint or config.text_file or config.token_ids_file)
-
-
-def _reads_at_once(config: InputConfig, before: Read | None) -> bool:
-    """Return whether all that an inspection reads is read within a moment."""
-    if config.text_file or config.token_ids_file:
-        return False
-    if config.checkpoint and not shares_checkpoint(config, before):
-        return False
-    if before is None or config.tokenizer != before.config.tokenizer:
-        encoding = config.tokenizer.encoding
-        if encoding is not None and encoding not in tokenizer.AVAILABLE:
-            return False
-    return config.text is None or len(config.text) <= AT_ONCE_CHARACTERS
-
-
-def _judges_at_once(config: InputConfig, before: Read | None) -> bool:
-    """Return whether what was read is judged within a moment: a file's samples may be too many to shuffle."""
-    ids = before.material.ids if before is not None else None
-    return not config.loader.shuffle or ids is None or len(ids) <= AT_ONCE_IDS
-
-
-def _read(config: InputConfig, batch: int, material: Material | None, before: Read | None) -> tuple[Material, Result]:
-    if material is None:
-        material = read(config, before, whole=False)
-        if isinstance(material.tokens, tokenizer.Tokens):
-            material.tokens.prepare_spans()
-        elif (material.encoding or config.tokenizer.encoding) in tokenizer.AVAILABLE:
-            tokenizer.gpt2().token_bytes  # noqa: B018 - the grid's first painting asks for them
-    return material, pipeline.run(pipeline.Request(config, batch), material)
-
-
-class _Step(QUndoCommand):
-    """A step from one inspection to the next, which may be another one that takes its place."""
-
-    _numbers = count(1)
-
-    def __init__(self, session: Session, label: str, *, is_another: bool) -> None:
-        super().__init__(label)
-        self._session = session
-        self._left = session._inspection
-        self._reached = next(self._numbers) if is_another else self._left
-
-    def _go(self, config: InputConfig, inspection: int) -> None:
-        self._session._inspection = inspection
-        self._session._set_config(config)
-
-
-class _Change(_Step):
-    """A change of fields. It keeps the fields alone, so that undoing it leaves a text typed since as it is."""
-
-    def __init__(
-        self,
-        session: Session,
-        label: str,
-        old: dict[str, Any],
-        new: dict[str, Any],
-        edit: int | None,
-        *,
-        is_another: bool,
-    ) -> None:
-        super().__init__(session, label, is_another=is_another)
-        self._old = old
-        self._new = new
-        self._edit = edit
-        self._unstated = frozenset(new) - session.config.stated
-
-    def redo(self) -> None:
-        self._go(self._session.config.with_values(self._new), self._reached)
-
-    def undo(self) -> None:
-        config = self._session.config.with_values(self._old)
-        self._go(replace(config, stated=config.stated - self._unstated), self._left)
-
-    def id(self) -> int:
-        return -1 if self._edit is None else 1  # Qt offers a command to the one before it when the numbers are equal
-
-    def mergeWith(self, other: QUndoCommand) -> bool:
-        if not isinstance(other, _Change) or other._edit != self._edit or list(other._new) != list(self._new):
-            return False
-        self._new = other._new
-        return True
-
-
-class _Replace(_Step):
-    """Another inspection in place of this one. Where both have the same text, one typed since stays as it is."""
-
-    def __init__(self, session: Session, label: str, old: InputConfig, new: InputConfig, *, is_another: bool) -> None:
-        super().__init__(session, label, is_another=is_another)
-        self._old = old
-        self._new = new
-        self._keeps_text = all(getattr(old, name) == getattr(new, name) for name in _NO_SOURCE)
-
-    def redo(self) -> None:
-        self._old, new = self._session.config, self._with_text_of_now(self._new)
-        self._go(new, self._reached)
-
-    def undo(self) -> None:
-        self._go(self._with_text_of_now(self._old), self._left)
-
-    def _with_text_of_now(self, config: InputConfig) -> InputConfig:
-        if not self._keeps_text:
-            return config
-        now = self._session.config
-        stated = (config.stated - _NO_SOURCE.keys()) | (now.stated & _NO_SOURCE.keys())
-        sources: dict[str, Any] = {name: getattr(now, name) for name in _NO_SOURCE}
-        return replace(config, **sources, stated=stated)
