@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.checks import words
+from inspector.checks.arrangement import arrangement
 from inspector.checks.registry import fault
 from inspector.diagnosis import Stage
 from inspector.recipe import Role
@@ -33,12 +34,19 @@ _EXAMPLES = "examples/"
 
 
 def _tables(facts: Facts) -> Iterator[tuple[Role, FoundTable, Expected]]:
-    """Yield the tables that can be compared with what their constructors are given."""
+    """Yield the tables that can be compared with what their constructors are given: arguments in their own places."""
     checkpoint = facts.checkpoint
     if checkpoint is None:
         return
+    arranged = arrangement(facts)
+    out_of_place = {
+        Role.TOKEN: arranged.exchanged or arranged.token_transposed,
+        Role.POSITION: arranged.exchanged or arranged.position_transposed,
+    }
     for role in Role:
         table = checkpoint.found.table(role)
+        if out_of_place.get(role) and facts.stated.is_stated(_FIELDS[role]):
+            continue
         if table is not None and not table.empty:
             yield role, table, facts.expected[role]
 

@@ -45,7 +45,7 @@ NOT_TEXT = ("vision", "visual", "image", "audio", "patch")
 
 # Models whose position rows start after `padding_idx`, and those that skip two rows.
 AFTER_PADDING = ("roberta", "camembert", "longformer", "xlm-roberta", "mpnet", "ibert", "esm", "data2vec")
-SKIP_TWO = ("opt", "bart", "mbart", "xglm", "biogpt", "plbart", "blenderbot")
+SKIP_TWO = ("opt", "bart", "mbart", "xglm", "biogpt", "plbart", "mvp", "trocr")
 
 # A setting's names in config.json, nanoGPT's model_args, the course's dictionary and GGUF's keys.
 SETTINGS = {

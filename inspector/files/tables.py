@@ -148,6 +148,8 @@ def _named(
     """Return the table of a role whose name is known; of several the one nearest to the token table."""
     matching = _matching(tensors, _NAMES[role])
     usable = [name for name in matching if _table(tensors[name], role, "") is not None]
+    if token is not None:  # places in an image are no places in a text, also where the text part has no table for them
+        usable = [name for name in usable if not any(p in name and p not in token.name for p in names.NOT_TEXT)]
     if not usable:
         return None
 

@@ -91,3 +91,28 @@ def test_trained_rows_are_not_counted_from_one(tmp_path: Path) -> None:
     (found, _) = judged(tmp_path, {"wte.weight": (60, 8)}, token_ids=[[1, 7, 60]]).diagnoses
     assert found.data["hints"] == ["id-equals-row-count"]
     assert found.help.startswith("the rows are trained")
+
+
+@pytest.mark.parametrize("vision", ["vision_tower.embeddings.position_embedding.weight", "visual.positional_embedding"])
+def test_places_in_an_image_are_no_positions(vision: str, tmp_path: Path) -> None:
+    tensors: dict[str, tuple[int, ...]] = {"language_model.embed_tokens.weight": (60, 8), vision: (50, 12)}
+    assert codes(judged(tmp_path, tensors, {"text_config": {"hidden_size": 8}})) == ["P406"]
+
+
+def test_arguments_out_of_place_beside_a_sound_file(tmp_path: Path) -> None:
+    tensors = {"wte.weight": (50257, 8), "wpe.weight": (1024, 8)}
+    exchanged = {"token_embedding": {"num_embeddings": 1024}, "position_embedding": {"num_embeddings": 50257}}
+    assert codes(judged(tmp_path, tensors, **exchanged)) == ["E303"]
+    transposed = {"num_embeddings": 8, "embedding_dim": 50257}
+    assert codes(judged(tmp_path, tensors, token_embedding=transposed, embedding_dim=8)) == ["E302"]
+
+
+@pytest.mark.parametrize(("model", "rows", "offset"), [("trocr", 66, 2), ("mvp", 66, 2), ("blenderbot", 64, 0)])
+def test_rows_that_positions_skip(model: str, rows: int, offset: int, tmp_path: Path) -> None:
+    tensors = {"decoder.embed_tokens.weight": (60, 8), "decoder.embed_positions.weight": (rows, 8)}
+    config = {"model_type": model, "max_position_embeddings": 64, "vocab_size": 60, "d_model": 8}
+    longest = judged(tmp_path, tensors, config, token_ids=[[5] * 64])
+    assert longest.ok
+    assert longest.config.position_embedding is not None
+    assert longest.config.position_embedding.offset == offset
+    assert codes(judged(tmp_path, tensors, config, token_ids=[[5] * 65])) == ["P401"]
