@@ -78,11 +78,16 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
     stated = is_size(facts.config.embedding_dim)
     against = f"the stated embedding dim is {wanted}" if stated else f"the other rows are {wanted} wide"
     fields = [width.field] + [w.field for w in alike if together]
+    fix = dict.fromkeys(fields, wanted)
+    stored = {str(role) for role in facts.material.stored or ()}
     if together:
         names = " and ".join(w.layer for w in all_widths)
         message = f"the {names} tables are {width.value} wide, but {against}"
         help_ = f"set output_dim of both to {wanted}, or state an embedding dim of {width.value}"
         fields.append("embedding_dim")
+        if all(w.layer in stored for w in all_widths):
+            help_ = f"state an embedding dim of {width.value}, the file's, or load the file of a model {wanted} wide"
+            fix = {"embedding_dim": width.value}
     else:
         what = "is projected to" if width.field.endswith("project_to") else "is"
         message = f"the {layer} table {what} {width.value} wide, but {against}"
@@ -92,7 +97,7 @@ def _departing(kind: Fault, facts: Facts, layer: str) -> Iterator[Diagnosis]:
         help_,
         torch=torch_words.of_sum(w.value for w in all_widths),
         fields=fields,
-        fix={f: wanted for f in fields if f != "embedding_dim"},
+        fix=fix,
         data={"embedding_dim": width.value, "expected": wanted},
     )
 

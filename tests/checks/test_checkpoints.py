@@ -116,3 +116,10 @@ def test_rows_that_positions_skip(model: str, rows: int, offset: int, tmp_path: 
     assert longest.config.position_embedding is not None
     assert longest.config.position_embedding.offset == offset
     assert codes(judged(tmp_path, tensors, config, token_ids=[[5] * 65])) == ["P401"]
+
+
+def test_a_file_of_another_width_than_the_stated_one(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, GPT2, embedding_dim=16).diagnoses
+    assert found.code == "E304"
+    assert found.fix == {"embedding_dim": 8}
+    assert judged(tmp_path, GPT2, **found.fix).ok
