@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector import files
 from inspector.config import InputConfig, SegmentEmbeddingConfig
 from inspector.files import tables
-from inspector.recipe import ITEM_SIZES, Role, StoredTable
+from inspector.recipe import ITEM_SIZES, SECTIONS, Role, StoredTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.files.tables import Found, FoundTable, Settings
     from inspector.files.tensors import Opened
-
-SECTIONS = {
-    Role.TOKEN: "token_embedding",
-    Role.POSITION: "position_embedding",
-    Role.SEGMENT: "segment_embedding",
-}
 
 
 def beside(config: InputConfig, path: str | None) -> InputConfig:

@@ -22,6 +22,14 @@ class Role(StrEnum):
     SEGMENT = "segment"
 
 
+# The inspection file's key of each layer.
+SECTIONS = {
+    Role.TOKEN: "token_embedding",
+    Role.POSITION: "position_embedding",
+    Role.SEGMENT: "segment_embedding",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Where each layer's rows come from: a constructor, or a table in a file; None where there is no such layer.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.checks import words
-from inspector.checks.arrangement import arrangement
+from inspector.checks.comparison import MISMATCH, is_part, is_stored_transposed, said, tables, width_departs
 from inspector.checks.registry import fault
 from inspector.diagnosis import Stage
-from inspector.recipe import Role
+from inspector.recipe import SECTIONS, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from inspector.facts import Facts
     from inspector.files.tables import FoundTable
 
-_MISMATCH = "RuntimeError: Error(s) in loading state_dict: size mismatch"
-_FIELDS = {
-    Role.TOKEN: "token_embedding",
-    Role.POSITION: "position_embedding",
-    Role.SEGMENT: "segment_embedding",
-}
 # Why a model can do without a table that another has.
 _OTHERWISE = {
     Role.POSITION: "brings positions in otherwise (rotary positions, ALiBi)",
@@ -31,35 +25,6 @@ _OTHERWISE = {
 }
 _ROWS_ARGUMENT = {Role.TOKEN: "vocab_size", Role.POSITION: "context_length", Role.SEGMENT: "num_embeddings"}
 _EXAMPLES = "examples/"
-
-
-def _tables(facts: Facts) -> Iterator[tuple[Role, FoundTable, Expected]]:
-    """Yield the tables that can be compared with what their constructors are given: arguments in their own places."""
-    checkpoint = facts.checkpoint
-    if checkpoint is None:
-        return
-    arranged = arrangement(facts)
-    out_of_place = {
-        Role.TOKEN: arranged.exchanged or arranged.token_transposed,
-        Role.POSITION: arranged.exchanged or arranged.position_transposed,
-    }
-    for role in Role:
-        table = checkpoint.found.table(role)
-        if out_of_place.get(role) and facts.stated.is_stated(_FIELDS[role]):
-            continue
-        if table is not None and not table.empty:
-            yield role, table, facts.expected[role]
-
-
-def _said(table: FoundTable, want: Expected) -> str:
-    """Return what load_state_dict says of a table and the layer it is to go into."""
-    rows = table.rows if want.rows is None else want.rows
-    width = table.width if want.width is None else want.width
-    stored = f"{table.width}, {table.rows}" if table.transposed else f"{table.rows}, {table.width}"
-    return (
-        f"{_MISMATCH} for {table.name}: copying a param with shape torch.Size([{stored}]) from checkpoint, "
-        f"the shape in current model is torch.Size([{rows}, {width}])."
-    )
 
 
 @fault(
@@ -104,7 +69,7 @@ def table_missing(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
             subject=facts.config.checkpoint,
         )
     for role, otherwise in _OTHERWISE.items():
-        field = _FIELDS[role]
+        field = SECTIONS[role]
         layer = facts.config.value(field) if facts.stated.is_stated(field) else None
         if found.table(role) is None and layer is not None and found.token is not None:
             yield kind.diagnosis(
@@ -121,7 +86,7 @@ def table_missing(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     code="F606",
     name="rows-differ",
     stage=Stage.FILE,
-    torch=_MISMATCH,
+    torch=MISMATCH,
     example={
         "token_ids": [[1, 2, 3]],
         "checkpoint": f"{_EXAMPLES}tables.safetensors",
@@ -149,16 +114,16 @@ def rows_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         with torch.no_grad():
             larger.weight[:10] = layer.weight
     """
-    for role, table, want in _tables(facts):
-        if want.rows is None or want.rows == table.rows or _is_stored_transposed(table, want) or _is_part(table, want):
+    for role, table, want in tables(facts):
+        if want.rows is None or want.rows == table.rows or is_stored_transposed(table, want) or is_part(table, want):
             continue
-        field = f"{_FIELDS[role]}.num_embeddings"
+        field = f"{SECTIONS[role]}.num_embeddings"
         stated = want.source.startswith("the constructor")
         yield kind.diagnosis(
             f"the file's {role} table ({table.name}) has {words.count(table.rows, 'row')}, "
             f"but {want.source} {want.rows}",
             _rows_help(facts, role, table, want),
-            torch=_said(table, want),
+            torch=said(table, want),
             fields=[field, "checkpoint"],
             fix={field: table.rows} if stated else None,
             subject=table.name,
@@ -184,7 +149,7 @@ def _rows_help(facts: Facts, role: Role, table: FoundTable, want: Expected) -> s
     code="F607",
     name="width-differs",
     stage=Stage.FILE,
-    torch=_MISMATCH,
+    torch=MISMATCH,
     example={
         "token_ids": [[1, 2, 3]],
         "checkpoint": f"{_EXAMPLES}tables.safetensors",
@@ -209,34 +174,25 @@ def width_differs(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         rows, output_dim = saved["weight"].shape
         torch.nn.Embedding(rows, output_dim).load_state_dict(saved)
     """
-    departing = [(role, table, want) for role, table, want in _tables(facts) if width_departs(facts, role)]
+    departing = [(role, table, want) for role, table, want in tables(facts) if width_departs(facts, role)]
     for index, (_, table, want) in enumerate(departing):
         if index and departing[0][1].width == table.width and departing[0][2].width == want.width:
             continue  # the whole file is of another width: one cause
         alike = [r for r, t, w in departing if (t.width, w.width) == (table.width, want.width)]
-        fields = [f"{_FIELDS[r]}.embedding_dim" for r in alike]
+        fields = [f"{SECTIONS[r]}.embedding_dim" for r in alike]
         stated = want.source.startswith("the constructor")
-        tables = words.python_list([str(r) for r in alike])
+        names = words.python_list([str(r) for r in alike])
         yield kind.diagnosis(
-            f"the file's {tables} table{'s are' if len(alike) > 1 else ' is'} {table.width} wide, "
+            f"the file's {names} table{'s are' if len(alike) > 1 else ' is'} {table.width} wide, "
             f"but {want.source} {want.width}",
             f"build the model with an embedding dim of {table.width}, "
             f"or load the file of a model that is {want.width} wide",
-            torch=_said(table, want),
+            torch=said(table, want),
             fields=[*fields, "checkpoint"],
             fix=_width_fix(facts, fields, table.width) if stated else None,
             subject=table.name,
             data={"file": table.width, "expected": want.width},
         )
-
-
-def width_departs(facts: Facts, role: Role) -> bool:
-    """Return whether the file's table has another width than the layer it is to be loaded into."""
-    return any(
-        want.width is not None and want.width != table.width and not _is_stored_transposed(table, want)
-        for found, table, want in _tables(facts)
-        if found is role
-    )
 
 
 def _width_fix(facts: Facts, fields: list[str], width: int) -> dict[str, Any]:
@@ -250,7 +206,7 @@ def _width_fix(facts: Facts, fields: list[str], width: int) -> dict[str, Any]:
     code="F608",
     name="table-transposed",
     stage=Stage.FILE,
-    torch=_MISMATCH,
+    torch=MISMATCH,
     example={
         "token_ids": [[1, 2, 3]],
         "checkpoint": f"{_EXAMPLES}transposed.safetensors",
@@ -273,30 +229,26 @@ def table_transposed(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         layer = torch.nn.Embedding(10, 4)
         layer.load_state_dict({"weight": saved["weight"].T.contiguous()})
     """
-    for role, table, want in _tables(facts):
-        if not (table.transposed or _is_stored_transposed(table, want)):
+    for role, table, want in tables(facts):
+        if not (table.transposed or is_stored_transposed(table, want)):
             continue
         rows, width = (table.rows, table.width) if table.transposed else (table.width, table.rows)
         yield kind.diagnosis(
             f"the file's {role} table ({table.name}) is stored as ({width}, {rows}): its axes are exchanged, "
             f"an embedding's weight is ({rows}, {width})",
             "transpose it when loading: state_dict[name].T.contiguous()",
-            torch=_said(table, want),
-            fields=["checkpoint", f"{_FIELDS[role]}.num_embeddings", f"{_FIELDS[role]}.embedding_dim"],
+            torch=said(table, want),
+            fields=["checkpoint", f"{SECTIONS[role]}.num_embeddings", f"{SECTIONS[role]}.embedding_dim"],
             subject=table.name,
             data={"rows": rows, "width": width},
         )
-
-
-def _is_stored_transposed(table: FoundTable, want: Expected) -> bool:
-    return not table.transposed and (want.width, want.rows) == (table.rows, table.width) and table.rows != table.width
 
 
 @fault(
     code="F610",
     name="only-one-shard",
     stage=Stage.FILE,
-    torch=_MISMATCH,
+    torch=MISMATCH,
     example={
         "token_ids": [[1, 2, 3]],
         "checkpoint": f"{_EXAMPLES}tables.safetensors",
@@ -334,25 +286,16 @@ def only_one_shard(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
             fields=["checkpoint"],
             subject=facts.config.checkpoint,
         )
-    for role, table, want in _tables(facts):
-        if role is Role.TOKEN and _is_part(table, want):
+    for role, table, want in tables(facts):
+        if role is Role.TOKEN and is_part(table, want):
             parts = int(want.rows or 0) // table.rows
             yield kind.diagnosis(
                 f"the file's token table ({table.name}) has {table.rows} rows, one of {parts} equal parts of the "
                 f"{want.rows} that {want.source}",
                 "merge the slices of all files, or open the model's index or folder; "
                 "the rows of one slice belong to other IDs",
-                torch=_said(table, want),
+                torch=said(table, want),
                 fields=["checkpoint", "token_embedding.num_embeddings"],
                 subject=table.name,
                 data={"file": table.rows, "expected": want.rows, "parts": parts},
             )
-
-
-def _is_part(table: FoundTable, want: Expected) -> bool:
-    """Return whether a token table is one of equal slices of the one that is meant."""
-    if table.role is not Role.TOKEN or not isinstance(want.rows, int) or not table.rows or want.rows % table.rows:
-        return False
-    parts = want.rows // table.rows
-    # A vocabulary is divided among 2, 4, 8, … processes.
-    return 2 <= parts <= 128 and parts & (parts - 1) == 0

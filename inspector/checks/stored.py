@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.checks import words
+from inspector.checks.comparison import MISMATCH
 from inspector.checks.registry import fault
 from inspector.diagnosis import Severity, Stage
 from inspector.recipe import Role
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from inspector.diagnosis import Diagnosis, Fault
     from inspector.facts import Facts
 
-_MISMATCH = "RuntimeError: Error(s) in loading state_dict: size mismatch"
 _EXAMPLES = "examples/"
 
 
@@ -23,7 +23,7 @@ _EXAMPLES = "examples/"
     code="F609",
     name="table-empty",
     stage=Stage.FILE,
-    torch=_MISMATCH,
+    torch=MISMATCH,
     example={
         "token_ids": [[1, 2, 3]],
         "checkpoint": f"{_EXAMPLES}partitioned.safetensors",
@@ -59,7 +59,7 @@ def table_empty(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
             "a single value",
             "save again with the weights gathered (they were partitioned among processes); "
             "this file holds nothing to load",
-            torch=f"{_MISMATCH} for {empty[0].name}: copying a param with shape torch.Size({list(shape)})",
+            torch=f"{MISMATCH} for {empty[0].name}: copying a param with shape torch.Size({list(shape)})",
             fields=["checkpoint"],
             subject=empty[0].name,
         )

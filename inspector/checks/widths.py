@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.checks import torch_words, words
 from inspector.checks.arrangement import arrangement
-from inspector.checks.checkpoints import width_departs
+from inspector.checks.comparison import width_departs
 from inspector.checks.registry import fault
 from inspector.diagnosis import Severity, Stage
 from inspector.recipe import ITEM_SIZES, Role, is_size
