@@ -90,7 +90,8 @@ def from_mapping(values: Mapping[str, Any]) -> InputConfig:
     Raises:
         InspectionFileError: an unknown key, a value of the wrong type, or more than one source of IDs.
     """
-    if values.get("schema", SCHEMA) != SCHEMA:
+    schema = values.get("schema", SCHEMA)
+    if type(schema) is not int or schema != SCHEMA:
         raise InspectionFileError(f"schema is {values['schema']!r}; this program knows schema {SCHEMA}")
     stated: set[str] = set()
     made: dict[str, Any] = {}

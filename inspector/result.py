@@ -113,17 +113,17 @@ class Result:
 
     @property
     def token_rows(self) -> NDArray[Any] | None:
-        """The token rows, (B, T, D) float32, read-only; None where a fault forbids it."""
+        """The token rows, (B, T, D), read-only, float32 or float64 as the table is; None where a fault forbids it."""
         return self.trace.all_token_rows if self.ids is not None else None
 
     @property
     def position_rows(self) -> NDArray[Any] | None:
-        """The position rows, (T, D) float32 or (B, T, D) for positions given row by row; None where there are none."""
+        """The position rows, (T, D), or (B, T, D) for positions given row by row; None where there are none."""
         return self.trace.all_position_rows if self.ids is not None else None
 
     @property
     def sum(self) -> NDArray[Any] | None:
-        """The input embedding, (B, T, D) float32, read-only; None where a fault forbids it."""
+        """The input embedding, (B, T, D), read-only, float32 or wider; None where a fault forbids it."""
         return self.trace.all_sums if self.ids is not None else None
 
     def explain(self) -> str:

@@ -134,7 +134,7 @@ def rows_differ(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
 def _rows_help(facts: Facts, role: Role, table: FoundTable, want: Expected) -> str:
     rows, argument = want.rows or 0, _ROWS_ARGUMENT[role]
     if not want.source.startswith("the constructor"):
-        return f"build the layer with the file's {table.rows} rows: the configuration is another model's"
+        return f"build the layer with {words.count(table.rows, 'row')}: the configuration is another model's"
     first = f"build the layer with {argument} {table.rows}, as the file has it"
     if role is Role.TOKEN and table.rows > rows:
         if facts.n_vocab == rows:

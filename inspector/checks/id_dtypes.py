@@ -103,7 +103,9 @@ def ids_not_integer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         "look for the text that was empty" if empty else "make the tensor with dtype=torch.long",
         torch=_refusal(facts, given.dtype),
         fields=["token_ids_dtype", "token_ids"],
-        fix=None if empty or fractions else {"token_ids_dtype": "int64"},
+        fix=None
+        if empty or fractions or any(_is_beyond(v, "int64") for v in given.flat())
+        else {"token_ids_dtype": "int64"},
         data={"dtype": given.dtype},
     )
 
