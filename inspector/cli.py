@@ -29,13 +29,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     commands = {"check": _check, "explain": _explain}
     command = commands.get(arguments[0]) if arguments else None
+    return command(arguments[1:]) if command else _window(arguments)
+
+
+def _say(text: str) -> None:
+    """Print a text; a reader that has read enough (`... | head`) is no fault."""
     try:
-        code = command(arguments[1:]) if command else _window(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:  # `... | head` has read enough
+        print(text, flush=True)
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
-    return code
 
 
 def _check(arguments: list[str]) -> int:
@@ -57,7 +59,7 @@ def _check(arguments: list[str]) -> int:
         result = api.judge(inspection_file.changed(config, values), args.batch)
     except (inspection_file.InspectionFileError, IndexError) as e:
         return _could_not_run(str(e))
-    print(result.to_json() if args.format == "json" else result.explain())
+    _say(result.to_json() if args.format == "json" else result.explain())
     return EXIT_OK if result.ok else EXIT_FAULT
 
 
@@ -70,14 +72,16 @@ def _explain(arguments: list[str]) -> int:
     from inspector import checks, pages
 
     if args.message is not None:
+        if args.name is not None:
+            parser.error("give the name of a fault or --message, not both")
         return _explain_message(args.message)
     if args.name is None:
-        print(pages.index())
+        _say(pages.index())
         return EXIT_OK
     found = checks.find(args.name)
     if not found:
         return _could_not_run(f"there is no fault {args.name!r}; `explain` without a name lists them all")
-    print("\n\n".join(pages.page(kind) for kind in found))
+    _say("\n\n".join(pages.page(kind) for kind in found))
     return EXIT_OK
 
 
@@ -91,7 +95,7 @@ def _explain_message(source: str) -> int:
     readings = messages.read(data.decode("utf-8", "replace"))
     if not readings:
         return _could_not_run("no message in it is known; paste the last line of the traceback and the lines above it")
-    print("\n\n".join(messages.words(reading) for reading in readings))
+    _say("\n\n".join(messages.words(reading) for reading in readings))
     return EXIT_OK
 
 
@@ -105,10 +109,13 @@ def _window(arguments: list[str]) -> int:
     parser.add_argument("--scheme", choices=("light", "dark"), help="use this colour scheme")
     parser.add_argument("--version", action="store_true", help="print the version")
     args = parser.parse_args(arguments)
+    for path in args.files:
+        if not path.suffix and len(path.parts) == 1 and not path.exists():
+            return _could_not_run(f"there is no command and no file {str(path)!r}; commands are check and explain")
     if args.version:
         from inspector import __version__
 
-        print(f"Embedding Inspector {__version__}")
+        _say(f"Embedding Inspector {__version__}")
         return EXIT_OK
 
     from inspector import startup

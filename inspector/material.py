@@ -25,6 +25,11 @@ SAMPLE = "sample.txt"
 LARGE_TEXT = 8 * 2**20  # bytes; a larger text file is encoded piece by piece
 
 
+def sample() -> str:
+    """Return the text that is inspected where none is given."""
+    return resources.text(SAMPLE).strip()
+
+
 @dataclass(frozen=True)
 class Material:
     """What was read.
@@ -172,7 +177,7 @@ def _with_ids(made: Material, config: InputConfig, before: Read | None, *, whole
     try:
         if config.text_file is not None:
             return replace(made, tokens=_of_text_file(Path(config.text_file), special, encoding, whole=whole))
-        text = resources.text(SAMPLE).strip() if config.text is None else config.text
+        text = sample() if config.text is None else config.text
         return replace(made, tokens=tokenizer.encode(text, special, encoding))
     except FileTrouble as trouble:
         return replace(made, trouble=trouble, field="tokenizer.encoding" if config.text_file is None else "text_file")

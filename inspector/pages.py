@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from inspector import resources
 from inspector.checks import FAULTS
 from inspector.report import STAGE_NAMES
 
@@ -21,8 +22,17 @@ def page(kind: Fault) -> str:
         f"PyTorch by itself: {kind.torch}",
     ]
     if kind.example:
-        lines += ["An inspection that shows it:", f"    {json.dumps(dict(kind.example))}"]
+        lines += ["An inspection that shows it:", f"    {json.dumps(_with_paths(kind))}"]
     return "\n\n".join(lines)
+
+
+def _with_paths(kind: Fault) -> dict[str, Any]:
+    """Return a fault's example with its file where it lies in this installation."""
+    values = dict(kind.example)
+    named = values.get("checkpoint")
+    if isinstance(named, str):
+        values["checkpoint"] = str(resources.path(named))
+    return values
 
 
 def index() -> str:

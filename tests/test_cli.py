@@ -267,3 +267,15 @@ def test_a_terminal_without_the_characters(tmp_path: Path) -> None:
 
 def test_version() -> None:
     assert run("--version")[1].startswith("Embedding Inspector ")
+
+
+def test_a_mistyped_command_is_refused(capsys):
+    assert cli.main(["chekc"]) == 2
+    assert "there is no command and no file 'chekc'" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_early_does_not_change_the_verdict():
+    code = "import sys\nfrom inspector import cli\nsys.exit(cli.main(['check', '--text', 'a']))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT)
+    process.stdout.close()
+    assert process.wait() == 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
+import inspector
 from inspector import inspection_file, pipeline
 from inspector.diagnosis import Severity, Stage, Status
 from tests.inspections import inspections
@@ -238,3 +240,37 @@ def test_an_added_token_beside_the_first_is_no_miscount(n_vocab: int | None, cou
     ).diagnoses
     assert ("one-based-ids" in found.data["hints"]) == counts_from_one
     assert found.fix == (None if counts_from_one else {"token_embedding.num_embeddings": 11})
+
+
+@pytest.mark.parametrize("ending", [".npy", ".json"])
+def test_a_file_of_numbers_that_are_not_whole_is_no_batch(tmp_path, ending):
+    path = tmp_path / f"ids{ending}"
+    if ending == ".npy":
+        np.save(path, np.arange(10, dtype=np.float32))
+    else:
+        path.write_text("[1.5, 2, 3, 4, 5, 6]")
+    found = inspector.check(token_ids_file=str(path), loader={"batch_size": 1})
+    assert [(d.code, d.fields) for d in found.diagnoses if d.severity == "error"] == [("B207", ("token_ids_file",))]
+    assert found.sum is None
+
+
+def test_a_file_whose_dtype_cannot_hold_the_vocabulary(tmp_path):
+    path = tmp_path / "ids.bin"
+    np.arange(100, dtype=np.uint16).tofile(path)
+    found = inspector.check(
+        token_ids_file=str(path),
+        token_ids_dtype="uint16",
+        tokenizer={"encoding": None, "n_vocab": 100277},
+        token_embedding=(100277, 256),
+        loader={"batch_size": 1},
+    )
+    assert [d.code for d in found.diagnoses if d.severity == "error"] == ["B209"]
+
+
+def test_a_text_file_that_is_not_utf8_is_said_to_be_so(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("Größe ".encode("latin-1") * 20)
+    found = inspector.check(text_file=str(path), loader={"batch_size": 1})
+    (said,) = (d for d in found.diagnoses if d.code == "T102")
+    assert "is not all UTF-8" in said.message
+    assert said.fields == ("text_file",)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.checks import words
 from inspector.checks.registry import fault
-from inspector.diagnosis import Cell, Stage
+from inspector.diagnosis import Cell, Severity, Stage
 from inspector.id_tensor import INDEX_DTYPES, INTEGER_DTYPES
 
 if TYPE_CHECKING:
@@ -77,6 +77,16 @@ def ids_not_integer(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         print(torch.Tensor(ids).dtype)                  # float32
         print(torch.tensor(ids, dtype=torch.long))      # make them integers where they are made
     """
+    file = facts.material.id_file
+    if file is not None and not file.whole:
+        yield kind.diagnosis(
+            f"{file.path} holds {file.dtype} numbers, but token IDs are whole: a look-up takes int64 or int32",
+            "write the IDs as whole numbers: ids.astype(np.uint16), or uint32 for more than 65,536 tokens",
+            torch=_refusal(facts, file.dtype),
+            fields=["token_ids_file"],
+            subject=str(file.path),
+            data={"dtype": file.dtype},
+        )
     given = facts.given
     if given is None:
         return
@@ -177,6 +187,7 @@ def ids_dtype_overflow(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         print(ids.astype(np.uint16).tolist())    # 70000 has become 4464
         print(ids.astype(np.uint32).tolist())    # wide enough for any tokenizer
     """
+    yield from _of_file(kind, facts)
     given = facts.given
     if given is None or not _overflow(facts):
         return
@@ -199,6 +210,32 @@ def ids_dtype_overflow(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
         fields=["token_ids_dtype", "token_ids"],
         data={"dtype": given.dtype, "highest": highest, "n_vocab": n_vocab},
     )
+
+
+def _of_file(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
+    """Yield what is wrong with how wide the IDs of a file are."""
+    file = facts.material.id_file
+    if file is None or file.dtype not in INTEGER_DTYPES:
+        return
+    highest, n_vocab = INTEGER_DTYPES[file.dtype][1], facts.n_vocab
+    if n_vocab is not None and n_vocab - 1 > highest:
+        yield kind.diagnosis(
+            f"{file.path} holds {file.dtype} IDs, up to {highest}, but the tokenizer has IDs up to {n_vocab - 1}: "
+            "any larger ID has become another token's",
+            "write the IDs again from the text, as uint32",
+            fields=["token_ids_file", "token_ids_dtype"],
+            subject=str(file.path),
+            data={"dtype": file.dtype, "highest": highest, "n_vocab": n_vocab},
+        )
+    elif file.suspicion is not None:
+        yield kind.diagnosis(
+            f"the IDs of {file.path} look wrong: {file.suspicion}",
+            "state the dtype that the file was written with (token_ids_dtype)",
+            severity=Severity.WARNING,
+            fields=["token_ids_file", "token_ids_dtype"],
+            subject=str(file.path),
+            data={"dtype": file.dtype},
+        )
 
 
 def _overflow(facts: Facts) -> bool:

@@ -132,7 +132,7 @@ def _invalid(
             continue
         yield kind.diagnosis(
             f"the {layer_name} layer's {name} is {value!r}, "
-            f"but {'a table' if argument == 'num_embeddings' else 'a row'} needs a whole number of at least 1",
+            f"but {'a table' if argument == 'num_embeddings' else 'a row'} needs a whole number {_least(value)}",
             f"set {name} to {repair}{_division(value)}",
             torch=_said(facts, value, is_rows=argument == "num_embeddings"),
             fields=[field],
@@ -161,6 +161,11 @@ def _invalid(
             fix={f"{section}.project_to": width},
             data={"project_to": projected},
         )
+
+
+def _least(value: Any) -> str:
+    """Return which whole numbers make a table, in words that say what is wrong with this one."""
+    return "below 2 to the power of 63" if isinstance(value, int) and value >= 2**63 else "of at least 1"
 
 
 def _too_large(kind: Fault, section: str, layer: Layer, rows: int, names: tuple[str, str]) -> Iterator[Diagnosis]:

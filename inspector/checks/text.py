@@ -108,6 +108,16 @@ def text_not_unicode(kind: Fault, facts: Facts) -> Iterator[Diagnosis]:
     if facts.tokens is None or not facts.tokens.replaced:
         return
     replaced = facts.tokens.replaced
+    if facts.config.text_file is not None:
+        yield kind.diagnosis(
+            f"{facts.config.text_file} is not all UTF-8 text: {words.count(replaced, 'place')} "
+            f"{'was' if replaced == 1 else 'were'} encoded as U+FFFD, the replacement character",
+            "save it as UTF-8, or read it with its true encoding (UTF-16, Latin-1) and give the text",
+            fields=["text_file"],
+            subject=facts.config.text_file,
+            data={"replaced": replaced},
+        )
+        return
     yield kind.diagnosis(
         f"the text holds {words.count(replaced, 'lone surrogate')} (half of a character); "
         f"{'it was' if replaced == 1 else 'they were'} encoded as U+FFFD, the replacement character",

@@ -14,7 +14,7 @@ os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")  # it would take another Qt
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSettings, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from inspector import __version__, resources
+from inspector import __version__, material
 from inspector.config import InputConfig
 from inspector.ui.main_window import TITLE, MainWindow
 from inspector.ui.session import Session
@@ -75,7 +75,7 @@ class Program(QObject):
         follower = SchemeFollower(application)
         remembered = QSettings().value(SCHEME_SETTING, "system", type=str)
         follower.set_choice(SCHEMES.get(scheme or str(remembered), SCHEMES["system"]))
-        self.session = Session(InputConfig(text=resources.text("sample.txt")), self)
+        self.session = Session(InputConfig(text=material.sample()), self)
         self.window = MainWindow(self.session, follower)
         self.window.painted.connect(self._on_painted)
 

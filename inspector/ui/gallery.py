@@ -79,7 +79,7 @@ def example(kind: Fault) -> InputConfig:
 
     config = inspection_file.from_mapping(_found(kind.example))
     if all(getattr(config, name) is None for name in inspection_file.SOURCES):
-        return replace(config, text=resources.text(material.SAMPLE).strip())
+        return replace(config, text=material.sample())
     return config
 
 
