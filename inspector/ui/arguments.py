@@ -147,6 +147,14 @@ ARGUMENTS = {
 }
 
 
+MODELS_OWN = "The model’s own: it is shown, not edited here."
+
+
+def is_of_layers(name: str) -> bool:
+    """Return whether an argument says what the layers are, which in a live model is a fact."""
+    return "embedding" in name.partition(".")[0]
+
+
 class Switch(NamedTuple):
     """An argument that is True or False, or a table that a model has or has not."""
 

@@ -13,7 +13,7 @@ from inspector.config import PositionEmbeddingConfig, SegmentEmbeddingConfig
 from inspector.diagnosis import SEVERITY_ORDER, Severity
 from inspector.ui import marks as marks_of
 from inspector.ui import theme
-from inspector.ui.arguments import ARGUMENTS, CHOICES, DTYPES, MORE_LINES, SWITCHES
+from inspector.ui.arguments import ARGUMENTS, CHOICES, DTYPES, MODELS_OWN, MORE_LINES, SWITCHES, is_of_layers
 from inspector.ui.fields import CheckField, ChoiceField, Mark, Tinted
 from inspector.ui.number_field import NumberField
 from inspector.ui.panel import Muted, Panel
@@ -227,13 +227,23 @@ class LayersPanel(Panel):
                 field.setChecked(value is not None and value is not False)
             section, _, inner = name.partition(".")
             if inner and section in self._tables:
-                field.setEnabled(getattr(config, section) is not None)
+                is_there = getattr(config, section) is not None
+                field.setEnabled(is_there and (isinstance(field, NumberField) or not field.fixed))
 
     def _show_live(self) -> None:
         result = self._session.result
         live = result.material.live if result is not None else None
-        self.live_note.setText("" if live is None else " ".join(filter(None, (live.how, *live.notes))))
-        self.live_note.setHidden(not self.live_note.text())
+        freed = False
+        for name, field in self._fields.items():
+            if is_of_layers(name):
+                was_fixed = field.fixed
+                field.set_fixed("" if live is None else MODELS_OWN)
+                freed = freed or bool(was_fixed and not field.fixed)
+        if freed:
+            self._show_config()  # not the fields of a table that there is none of
+        if self._more is not None:  # on its own, a label that is shown is a window
+            self.live_note.setText("" if live is None else " ".join(filter(None, (live.how, *live.notes))))
+            self.live_note.setHidden(not self.live_note.text())
 
     def _show_marks(self) -> None:
         """Mark what the diagnoses name: errors and warnings always, notes only while they are chosen."""

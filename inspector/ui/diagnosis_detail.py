@@ -93,12 +93,12 @@ class DiagnosisDetail(QScrollArea):
         self._verdict.setText(WAITING if result is None else NO_FAULT)
         if result is None:
             self._proof.setText("")
-        elif rows.trace is None:
+        elif rows.trace is None or rows.trace.all_token_rows is None:
             self._proof.setText(NOT_PROVED)
-        elif rows.trace.sums is None or result.config.segment_embedding is not None:
-            self._proof.setText(ROWS_PROVED)  # a segment table's rows are not in the sum
+        elif rows.trace.all_sums is None or any(s.status is Status.BLOCKED for s in result.shapes):
+            self._proof.setText(ROWS_PROVED)
         else:
-            self._proof.setText(SUM_PROVED)
+            self._proof.setText(ROWS_PROVED if result.config.segment_embedding is not None else SUM_PROVED)
 
     @Slot(int, int)
     def _on_range(self, _least: int, most: int) -> None:

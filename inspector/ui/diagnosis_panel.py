@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QListWidgetItem,
 from inspector import checks
 from inspector.diagnosis import Diagnosis, Severity
 from inspector.ui import marks, theme
+from inspector.ui.arguments import is_of_layers
 from inspector.ui.diagnosis_detail import DiagnosisDetail
 from inspector.ui.panel import Muted, Panel
 
@@ -89,10 +90,16 @@ class DiagnosisPanel(Panel):
     def _show_current(self) -> None:
         diagnosis = self.diagnosis
         self.detail.show_diagnosis(diagnosis)
-        repair = marks.repair(diagnosis) if diagnosis is not None else ""
+        repair = marks.repair(diagnosis) if diagnosis is not None and self._can_be_repaired(diagnosis) else ""
         self.fix_button.setVisible(bool(repair))
         self.fix_button.setToolTip(f"{repair} (Ctrl+Z takes it back)")
         self.fix_button.setAccessibleDescription(repair)
+
+    def _can_be_repaired(self, diagnosis: Diagnosis) -> bool:
+        """Return whether a repair can be made here: not in the layers of a live model, which stay as they are."""
+        result = self._session.result
+        live = result is not None and result.material.live is not None
+        return not (live and any(map(is_of_layers, diagnosis.fix or ())))
 
     # ---- what the hand does --------------------------------------------------------------------------------------
 

@@ -58,8 +58,12 @@ def paint_triangle(painter: QPainter, centre: QPointF, color: QColor, *, filled:
     painter.drawPolygon(QPolygonF([QPointF(x - 3.5, y + 3), QPointF(x + 3.5, y + 3), QPointF(x, y - 3.5)]))
 
 
-def describe(widget: QWidget, hint: str, mark: Mark | None) -> None:
-    """Say in tool tip and to a screen reader what an argument is, and before that what is wrong with it."""
+def describe(widget: QWidget, hint: str, mark: Mark | None, fixed: str = "") -> None:
+    """Say in tool tip and to a screen reader what an argument is, and before that what is wrong with it.
+
+    `fixed` says why it cannot be edited.
+    """
+    hint = f"{fixed}\n{hint}" if fixed else hint
     sign = "" if mark is None or mark.severity is Severity.NOTE else "▲ "
     widget.setToolTip(f"{sign}{mark.message}\n\n{hint}" if mark else hint)
     widget.setAccessibleDescription(f"{mark.message}. {hint}" if mark else hint)
@@ -72,6 +76,7 @@ class ChoiceField(QComboBox):
         super().__init__(parent)
         self.mark: Mark | None = None
         self._hint = ""
+        self.fixed = ""  # why it cannot be edited
         self.setFont(theme.mono_font(-0.5))
         self.addItems(choices)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # not by the wheel that passes over it
@@ -79,13 +84,20 @@ class ChoiceField(QComboBox):
     def set_hint(self, hint: str) -> None:
         """Say what the argument is."""
         self._hint = hint
-        describe(self, hint, self.mark)
+        describe(self, hint, self.mark, self.fixed)
+
+    def set_fixed(self, why: str) -> None:
+        """Show the argument without letting it be edited; "" lets it be edited again."""
+        if why != self.fixed:
+            self.fixed = why
+            self.setEnabled(not why)
+            describe(self, self._hint, self.mark, why)
 
     def set_mark(self, mark: Mark | None) -> None:
         """Show or take away what a diagnosis says of this argument."""
         if mark != self.mark:
             self.mark = mark
-            describe(self, self._hint, mark)
+            describe(self, self._hint, mark, self.fixed)
             self.update()
 
     def sizeHint(self) -> QSize:
@@ -129,18 +141,26 @@ class CheckField(QCheckBox):
         self.clicked.connect(self._on_clicked)
         self.mark: Mark | None = None
         self._hint = ""
+        self.fixed = ""  # why it cannot be edited
         self.setFont(theme.mono_font(-0.5))
 
     def set_hint(self, hint: str) -> None:
         """Say what the argument is."""
         self._hint = hint
-        describe(self, hint, self.mark)
+        describe(self, hint, self.mark, self.fixed)
+
+    def set_fixed(self, why: str) -> None:
+        """Show the argument without letting it be edited; "" lets it be edited again."""
+        if why != self.fixed:
+            self.fixed = why
+            self.setEnabled(not why)
+            describe(self, self._hint, self.mark, why)
 
     def set_mark(self, mark: Mark | None) -> None:
         """Show or take away what a diagnosis says of this argument."""
         if mark != self.mark:
             self.mark = mark
-            describe(self, self._hint, mark)
+            describe(self, self._hint, mark, self.fixed)
             self.update()
 
     @Slot(bool)

@@ -115,6 +115,14 @@ class Lane(QObject):
             self.progressed.emit(fraction)
 
 
+def attempt(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """Do a piece of work and return what it returned, or what it raised: on the undo stack nothing may be raised."""
+    try:
+        return work(), None
+    except Exception as e:  # noqa: BLE001 - whatever it is, it is said in the window
+        return None, e
+
+
 class _Runnable(QRunnable):
     def __init__(self, work: Callable[[Job], Any], job: Job, finished: Callable[[object], None]) -> None:
         super().__init__()
@@ -125,11 +133,6 @@ class _Runnable(QRunnable):
     def run(self) -> None:
         if self._job.cancelled():
             return
-        value: Any = None
-        error: Exception | None = None
-        try:
-            value = self._work(self._job)
-        except Exception as e:  # noqa: BLE001 - whatever it is, it belongs on the window's thread
-            error = e
+        value, error = attempt(lambda: self._work(self._job))
         if not self._job.cancelled():
             self._finished((self._job.number, value, error))

@@ -80,6 +80,7 @@ class NumberField(QLineEdit):
         self._value: Number | None = None
         self._value_before: Number | None = None  # when the field was entered
         self._hint = ""
+        self.fixed = ""  # why it cannot be edited
         self.setFont(theme.mono_font(-0.5))
         self.setFrame(False)
         self.setMaxLength(LONGEST)
@@ -108,6 +109,13 @@ class NumberField(QLineEdit):
         """Say what the argument is."""
         self._hint = hint
         self._show_tool_tip()
+
+    def set_fixed(self, why: str) -> None:
+        """Show the number without letting it be edited; "" lets it be edited again."""
+        if why != self.fixed:
+            self.fixed = why
+            self.setReadOnly(bool(why))
+            self._show_tool_tip()
 
     def set_mark(self, mark: Mark | None) -> None:
         """Show or take away what a diagnosis says of this argument."""
@@ -183,7 +191,7 @@ class NumberField(QLineEdit):
         return Mark(Severity.ERROR, self.complaint) if self.complaint else self.mark
 
     def _show_tool_tip(self) -> None:
-        describe(self, self._hint, self._shown_mark())
+        describe(self, self._hint, self._shown_mark(), self.fixed)
 
     def _show_colors(self) -> None:
         colors, palette = theme.colors(self.palette()), self.palette()
@@ -198,6 +206,8 @@ class NumberField(QLineEdit):
             self.setPalette(palette)
 
     def _step(self, new: Number) -> None:
+        if self.isReadOnly():
+            return
         if self._value is None or new >= self._least or new > self._value:
             self._take(new)
             self._show_value()

@@ -23,6 +23,12 @@ def names_file(config: InputConfig) -> bool:
     return bool(config.checkpoint or config.text_file or config.token_ids_file)
 
 
+def keeps_layers(config: InputConfig, model: InputConfig) -> bool:
+    """Return whether an inspection's layers are still those of the model that another one describes."""
+    layers = ("embedding_dim", "token_embedding", "position_embedding", "segment_embedding")
+    return config.checkpoint is None and all(getattr(config, name) == getattr(model, name) for name in layers)
+
+
 def reads_at_once(config: InputConfig, before: Read | None) -> bool:
     """Return whether all that an inspection reads is read within a moment."""
     if config.text_file or config.token_ids_file:

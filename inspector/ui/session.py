@@ -12,9 +12,9 @@ from inspector import tokenizer, torch_start
 from inspector.diagnosis import Cell
 from inspector.material import Read, inputs, shares_checkpoint
 from inspector.trouble import FileTrouble
-from inspector.ui.jobs import Job, Lane
-from inspector.ui.reading import judges_at_once, names_file, read_and_judge, reads_at_once
-from inspector.ui.steps import NO_SOURCE, Change, Replace
+from inspector.ui.jobs import Job, Lane, attempt
+from inspector.ui.reading import judges_at_once, keeps_layers, names_file, read_and_judge, reads_at_once
+from inspector.ui.steps import NO_SOURCE, Change, Replace, readable
 from inspector.ui.text_encoding import TextEncoding
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Session(QObject):
         """
         super().__init__(parent)
         self._config = config
+        self._model = (config, material.live) if material is not None and material.live is not None else None
         self._batch = 0
         self._material = material  # None while it is to be read anew
         self._read: Read | None = None  # what was read last, of which the next reading takes what it can
@@ -194,7 +195,7 @@ class Session(QObject):
         """Inspect another text. The editor has its own undo, so this is not on the undo stack."""
         if text == self._config.text:
             return
-        self._set_config(self._config.with_values({**NO_SOURCE, "text": text}))
+        self._set_config(readable(self._config.with_values({**NO_SOURCE, "text": text})))
 
     def replace_text(self, start: int, end: int, text: str) -> None:
         """Replace the characters `start` to `end` - 1 of the text: an edit in an excerpt of it."""
@@ -220,6 +221,9 @@ class Session(QObject):
         self._push(values, label, None, is_another=is_another)
 
     def _push(self, values: Mapping[str, Any], label: str, edit: int | None, *, is_another: bool = False) -> None:
+        wanted = self._config.with_values(values)
+        if readable(wanted) != wanted:
+            values = {**values, "tokenizer.encoding": "gpt2"}
         new = {name: value for name, value in values.items() if self._config.value(name) != value}
         if not new:
             return
@@ -228,6 +232,7 @@ class Session(QObject):
 
     def replace_config(self, config: InputConfig, label: str, *, is_another: bool = False) -> None:
         """Inspect something else altogether, in one undoable step; `is_another`: it is nothing that was there."""
+        config = readable(config)
         if config != self._config:
             self.undo_stack.push(Replace(self, label, self._config, config, is_another=is_another))
 
@@ -319,7 +324,19 @@ class Session(QObject):
         self.config_changed.emit(config)
         if inputs(config) != inputs(before):
             self._material = None
+        self._take_model()
         self._judge()
+
+    def _take_model(self) -> None:
+        """Keep to a live model's rows as long as the layers are its own; others are constructed, as anywhere."""
+        if self._model is None or self._read is None:
+            return
+        stated, live = self._model
+        live_now = live if keeps_layers(self._config, stated) else None
+        if self._read.material.live is not live_now:
+            self._read = self._read._replace(material=replace(self._read.material, live=live_now))
+            if self._material is not None:
+                self._material = replace(self._material, live=live_now)
 
     def _judge(self) -> None:
         """Judge what is stated: at once where that is quick, otherwise in the background."""
@@ -328,7 +345,11 @@ class Session(QObject):
         quick = quick and self._vocabulary_ready and (self._torch_ready or not config.loader.shuffle)
         if quick:
             self._reading.cancel()
-            self._show(config, *read_and_judge(config, batch, material, before))
+            read, error = attempt(lambda: read_and_judge(config, batch, material, before))
+            if error is None:
+                self._show(config, *read)
+            else:
+                self._on_read_failed(error)
         else:
 
             def work(_: Job) -> tuple[InputConfig, Material, Result]:
@@ -348,7 +369,8 @@ class Session(QObject):
 
     @Slot(object)
     def _on_read_failed(self, error: object) -> None:
-        self.set_notice(str(error))
+        kind = "" if isinstance(error, FileTrouble) else f"This cannot be judged: {type(error).__name__}: "
+        self.set_notice(f"{kind}{error}")
 
     @Slot(object)
     def _on_grown(self, _text: object) -> None:
@@ -460,7 +482,8 @@ class Session(QObject):
 
         if layers.file is None and cells * max(widths, default=0) <= AT_ONCE_VALUES:
             self._tracing.cancel()
-            self._rows = Rows(trace=work()[1])
+            traced, error = attempt(work)
+            self._rows = Rows(trace=traced[1]) if error is None else Rows(reason=str(error))
         else:
             self._rows = Rows(reason="Looking up rows …", cancellable=True)
             self._tracing.submit(work)

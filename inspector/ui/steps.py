@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 NO_SOURCE: dict[str, Any] = {"text": None, "text_file": None, "token_ids": None, "token_ids_file": None}
 
 
+def readable(config: InputConfig) -> InputConfig:
+    """Return the inspection, with GPT-2's tokenizer where it has a text and none to read it with."""
+    if config.token_ids is None and config.token_ids_file is None and config.tokenizer.encoding is None:
+        return config.with_values({"tokenizer.encoding": "gpt2"})
+    return config
+
+
 class Step(QUndoCommand):
     """A step from one inspection to the next, which may be another one that takes its place."""
 

@@ -175,6 +175,69 @@ def test_a_live_model_says_where_its_rows_come_from_and_claims_no_tokenizer(qtbo
     window.deleteLater()
 
 
+@pytest.fixture
+def live_window(qtbot, qapp):
+    windows = []
+
+    def open_(rows, ids):
+        window = shown.open_window(check_model(torch.nn.Sequential(torch.nn.Embedding(rows, 8)), ids), qapp)
+        windows.append(window)
+        qtbot.waitUntil(lambda: window._session.result is not None)
+        qtbot.waitUntil(lambda: window._session.rows.trace is not None)
+        return window, window._session
+
+    yield open_
+    for window in windows:
+        window.close()
+        window.deleteLater()
+
+
+def test_a_text_can_be_typed_beside_a_live_model(qtbot, live_window):
+    window, session = live_window(50257, [[1, 2], [3, 4]])
+    model = session.result.material.live
+    QTest.mouseClick(window.text_panel.findChild(QPushButton), Qt.MouseButton.LeftButton)
+    QTest.keyClicks(window.text_panel.editor, "the lamp")
+    assert session.result.tokens.text == "the lamp"
+    assert session.config.tokenizer.encoding == "gpt2"
+    assert session.result.material.live is model
+    session.undo_stack.undo()
+    assert session.result.ids == ((1, 2), (3, 4))
+    assert session.config.tokenizer.encoding is None
+
+
+def test_other_layers_than_a_live_models_are_constructed_until_they_are_its_own_again(qtbot, live_window):
+    window, session = live_window(100, [[1, 2], [3, 4]])
+    session.set_values({"token_embedding.embedding_dim": 12}, "another width")
+    assert session.result.material.live is None
+    assert "fresh layers" in window.top_row.facts.text()
+    qtbot.waitUntil(lambda: session.rows.trace is not None)
+    session.undo_stack.undo()
+    qtbot.waitUntil(lambda: session.rows.trace is not None)
+    assert window.top_row.facts.text() == "rows of the live model · float32"
+
+
+def test_a_live_models_sizes_are_facts_that_no_hand_changes(qtbot, live_window):
+    window, session = live_window(4, [[1, 2], [3, 9]])
+    before = session.config
+    (found,) = [d for d in session.result.diagnoses if d.severity == "error"]
+    assert found.fix
+    assert window.diagnosis_panel.detail._help.isVisible()
+    assert not window.diagnosis_panel.fix_button.isVisible()
+    field = window.layers_panel.field("token_embedding.num_embeddings")
+    assert "model’s own" in field.toolTip()
+    QTest.mouseClick(field, Qt.MouseButton.LeftButton)
+    QTest.keyClicks(field, "000")
+    QTest.keyClick(field, Qt.Key.Key_Up)
+    assert session.config == before
+    for name in ("token_embedding.dtype", "segment_embedding"):
+        assert not window.layers_panel.field(name).isEnabled()
+    assert not session.result.ok
+    assert not window.diagnosis_panel.detail._proof.isVisible()
+    session.set_values({"token_embedding.num_embeddings": 50}, "another table")
+    assert not field.isReadOnly()  # of layers that are constructed here
+    assert "model’s own" not in field.toolTip()
+
+
 def test_another_tokenizer_is_called_by_its_name(open_window):
     window, session = open_window()
     box = window.top_row.tokenizer

@@ -205,3 +205,48 @@ def test_closes_while_busy(make, qtbot, gesture):
     session.close()
     qtbot.wait(0)
     assert heard == []
+
+
+# ---- no tokenizer, and what cannot be judged -----------------------------------------------------------------------
+
+
+IDS = {"token_ids": ((1, 2), (3, 4)), "tokenizer.encoding": None}
+
+
+@pytest.mark.parametrize(
+    "to_text",
+    [
+        lambda session: session.set_text("the lamp"),
+        lambda session: session.set_values({"token_ids": None, "text": "the lamp"}, "a text"),
+        lambda session: session.replace_config(
+            session.config.with_values({"token_ids": None, "text": "the lamp"}), "a text"
+        ),
+    ],
+)
+def test_a_text_where_there_was_no_tokenizer_is_read_with_gpt2(make, to_text):
+    session = make(None, **IDS)
+    to_text(session)
+    assert session.config.tokenizer.encoding == "gpt2"
+    assert session.result.tokens.text == "the lamp"
+    assert session.undo_stack.count() <= 1
+    if session.undo_stack.count():
+        session.undo_stack.undo()
+        assert session.config.tokenizer.encoding is None
+        assert session.config.token_ids == ((1, 2), (3, 4))
+
+
+def test_what_cannot_be_judged_is_said_and_leaves_the_undo_stack_whole(make, monkeypatch):
+    session = make()
+
+    def fail(*_):
+        raise KeyError("nobody thought of this")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("inspector.ui.session.read_and_judge", fail)
+        session.set_value("loader.stride", 3)
+        assert "KeyError" in session.notice
+        assert session.undo_stack.count() == 1
+    session.undo_stack.undo()
+    assert session.notice == ""
+    assert session.config.loader.stride != 3
+    assert session.result.config.loader.stride == session.config.loader.stride
