@@ -63,8 +63,17 @@ def _nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     left = _threads(threads_before)
     if {"qtbot", "qapp"} & set(request.fixturenames):
         left += _qt_objects()
+        _clear_clipboard()
     if left:
         pytest.fail("left behind by this test:\n  " + "\n  ".join(left), pytrace=False)
+
+
+def _clear_clipboard() -> None:
+    """Take what a test copied: Qt would destroy it after Python has ended, which crashes where Python made it."""
+    from PySide6.QtGui import QGuiApplication
+
+    if QGuiApplication.instance() is not None:
+        QGuiApplication.clipboard().clear()
 
 
 def _threads(before: set[threading.Thread]) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPaintEvent
+from PySide6.QtGui import QClipboard, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from inspector.ui.config_panel import LayersPanel
@@ -167,8 +167,18 @@ class MainWindow(QMainWindow):
         self.document.close()
         self._session.close()
         self.rows_panel.close()  # pyqtgraph's scene must go before the application does
+        leave_clipboard()
         super().closeEvent(event)
         self.closed.emit(self)
+
+
+def leave_clipboard() -> None:
+    """Make what was copied here Qt's own: Qt lets go of it after Python has ended, too late for what Python made."""
+    clipboard = QGuiApplication.clipboard()
+    if clipboard.ownsClipboard():
+        clipboard.setText(clipboard.text())
+    if clipboard.supportsSelection() and clipboard.ownsSelection():
+        clipboard.setText(clipboard.text(QClipboard.Mode.Selection), QClipboard.Mode.Selection)
 
 
 def _bytes(settings: QSettings, key: str) -> QByteArray:
