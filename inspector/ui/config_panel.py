@@ -6,8 +6,18 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.config import PositionEmbeddingConfig, SegmentEmbeddingConfig
 from inspector.diagnosis import SEVERITY_ORDER, Severity
@@ -20,6 +30,8 @@ from inspector.ui.panel import Muted, Panel
 from inspector.ui.table_choices import TableChoices
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent
+
     from inspector.ui.session import Session
 
 LAYER_COLORS = {"tok_emb": "token", "pos_emb": "position"}
@@ -35,6 +47,7 @@ class LayersPanel(Panel):
         self._session = session
         self._fields: dict[str, Field] = {}
         self._more: QWidget | None = None
+        self.folded: MoreArea | None = None  # what the folded lines scroll in
         self.tables: TableChoices | None = None  # which tensors of a checkpoint; among the folded lines
         self.live_note = Muted()  # how the layers of a live model were found; among the folded lines
         self._tables: dict[str, Any] = {
@@ -111,8 +124,9 @@ class LayersPanel(Panel):
         self.live_note.setTextFormat(Qt.TextFormat.PlainText)
         lines.addWidget(self.live_note)
         self._show_live()
-        self._more.hide()
-        self.body.addWidget(self._more)
+        self.folded = MoreArea(self._more)
+        self.folded.hide()
+        self.body.addWidget(self.folded)
         self._show_config()
         self._show_marks()
 
@@ -192,8 +206,8 @@ class LayersPanel(Panel):
     def _on_more_toggled(self, on: bool) -> None:
         if on:
             self._make_more()
-        if self._more is not None:
-            self._more.setVisible(on)
+        if self.folded is not None:
+            self.folded.setVisible(on)
         self._show_marks()
 
     @Slot(object)
@@ -278,6 +292,39 @@ class LayersPanel(Panel):
         argument = name in ARGUMENTS or name in SWITCHES or name in CHOICES
         made = self._fields.get(name)
         return argument and (made is None or (self._more is not None and self._more.isAncestorOf(made)))
+
+
+class MoreArea(QScrollArea):
+    """The folded lines, which are scrolled for where the window is too low for them and the plots.
+
+    Signals: those of every scroll area.
+    """
+
+    def __init__(self, lines: QWidget) -> None:
+        super().__init__()
+        self._lines = lines
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidgetResizable(True)
+        self.setWidget(lines)
+        lines.setAutoFillBackground(False)
+        self.viewport().setAutoFillBackground(False)
+
+    def sizeHint(self) -> QSize:
+        lines = self._lines
+        height = lines.heightForWidth(self.width()) if lines.hasHeightForWidth() else lines.sizeHint().height()
+        return QSize(lines.minimumSizeHint().width(), height)
+
+    def minimumSizeHint(self) -> QSize:
+        # Two lines, so that one sees that there are more.
+        return QSize(self.sizeHint().width(), min(self.sizeHint().height(), 2 * (self.fontMetrics().height() + 12)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
 
 
 def _line(*parts: QWidget | str | int) -> QHBoxLayout:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 AXIS_WIDTH = 44  # the same for the three plots, so that a dimension is at one x in all of them
 TICK_LENGTH = 4
+ROOM_FOR_NUMBERS = 36  # pixels of height, below which the ticks have none
 Y_MARGIN = 0.06  # of the span, above and below the curve
 LEAST_SPAN = 1e-6  # of the largest magnitude: below it a row counts as constant
 _BAR_WIDTH = 160
@@ -178,14 +179,23 @@ class CurvePlot:
         self.axis.setWidth(AXIS_WIDTH)
         layout.addItem(self.axis, row + 1, 0)
         layout.addItem(self.box, row + 1, 1)
+        self._has_room = True
         self.backdrop = Backdrop(self.box, self.axis)
         self.backdrop.setZValue(-1)
-        self.box.sigResized.connect(self.backdrop.resize)
+        self.box.sigResized.connect(self._on_resized)
         self.curve = Curve()
         self.box.addItem(self.curve, ignoreBounds=True)
         self.cursor = pg.InfiniteLine(angle=90)
         self.box.addItem(self.cursor, ignoreBounds=True)
         self.set_limits(None)
+
+    def _on_resized(self, _: object) -> None:
+        """Follow the plot's size; where it is low, the numbers at the ticks would be printed over each other."""
+        self.backdrop.resize()
+        has_room = self.box.height() >= ROOM_FOR_NUMBERS
+        if has_room != self._has_room:
+            self._has_room = has_room
+            self.axis.setStyle(showValues=has_room)
 
     def show_curve(self, x: NDArray[np.int64], y: NDArray[Any]) -> None:
         """Show the values of a row."""

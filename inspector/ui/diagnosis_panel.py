@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
 
 from inspector import checks
-from inspector.diagnosis import Diagnosis, Severity
+from inspector.diagnosis import SEVERITY_ORDER, Diagnosis, Severity
 from inspector.ui import marks, theme
 from inspector.ui.arguments import is_of_layers
 from inspector.ui.diagnosis_detail import DiagnosisDetail
@@ -46,8 +46,8 @@ class DiagnosisPanel(Panel):
         self.detail = DiagnosisDetail(session)
         self.count = Muted()
         self.findings = FindingsList()
-        self.fix_button = QPushButton("&Fix")
-        self.explain_button = QPushButton("E&xplain")
+        self.fix_button = QPushButton("Fi&x")
+        self.explain_button = QPushButton("Explai&n")
         self.explain_button.setToolTip("What this kind of fault is and how it comes about")
         self._lay_out()
         self._add_copy()
@@ -196,7 +196,7 @@ class FindingsList(QListWidget):
         self._take_colors()
 
     def show_diagnoses(self, found: Sequence[Diagnosis], chosen: Diagnosis | None) -> None:
-        """List what was found; the chosen one is current, else the one that was, else the first error."""
+        """List what was found; the chosen one is current, else the one that was, else the first of the most severe."""
         before = self.currentItem().text() if self.currentItem() is not None else ""
         self.blockSignals(True)
         self.clear()
@@ -209,7 +209,7 @@ class FindingsList(QListWidget):
             item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
         self._color_items()
         texts = [self.item(i).text() for i in range(self.count())]
-        worst = next((i for i, d in enumerate(found) if d.severity is Severity.ERROR), 0)
+        worst = min(range(len(found)), key=lambda i: SEVERITY_ORDER[found[i].severity], default=0)
         if chosen in found:
             worst = found.index(chosen)
         elif before in texts and found[texts.index(before)].severity is found[worst].severity:

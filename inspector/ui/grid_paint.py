@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from inspector.ui.session import Session
 
 PADDING = 9  # left of a cell's text
+RIGHT_PADDING = 4
 SHORT = len("▲ 50257")  # always has room
 
 
@@ -54,8 +55,8 @@ class CellDelegate(QStyledItemDelegate):
     @property
     def smallest(self) -> QSize:
         """The smallest cell that holds a mark and a five-digit ID, and the token's text under it."""
-        width = self._id_metrics.horizontalAdvance("▲ 50257") + 2 * PADDING
-        return QSize(width, self._id_metrics.height() + self._text_metrics.height() + 4)
+        width = self._id_metrics.horizontalAdvance("▲ 50257") + PADDING + RIGHT_PADDING + 1
+        return QSize(width, self._id_metrics.height() + self._text_metrics.height())
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         cell, colors = Cell(index.row(), index.column()), self._colors
@@ -87,7 +88,7 @@ class CellDelegate(QStyledItemDelegate):
         id_height, text_height = self._id_metrics.height(), self._text_metrics.height()
         gap = min(6, max(0, (rect.height() - id_height - text_height - 4) // 3))
         top = rect.top() + (rect.height() - id_height - gap - text_height) // 2
-        left, width = rect.left() + PADDING, rect.width() - PADDING - 4
+        left, width = rect.left() + PADDING, rect.width() - PADDING - RIGHT_PADDING
         painter.setFont(self._id_font)
         painter.setPen(colors.text if fault is None else marks.color(colors, fault.severity))
         if len(words) > SHORT:

@@ -40,6 +40,7 @@ class NoticeBar(QWidget):
         self.words.setText(notice)
         self.words.setAccessibleName(notice)
         self.setVisible(bool(notice))
+        self.update()
 
     @Slot()
     def _on_dismiss(self) -> None:
@@ -49,6 +50,7 @@ class NoticeBar(QWidget):
         colors = theme.colors(self.palette())
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(colors.warning)
-        painter.setBrush(colors.warning_wash)
+        quiet = self._session.notice_is_quiet
+        painter.setPen(colors.border if quiet else colors.warning)
+        painter.setBrush(colors.panel if quiet else colors.warning_wash)
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)

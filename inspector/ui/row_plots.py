@@ -26,6 +26,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 PAGE = 16  # dimensions that Page Up and Page Down move
 HOVER_RATE = 60  # looks at the pointer a second
 X_MARGIN = 0.02  # of the width, beside the first and last dimension: it also keeps curves clear of the axis
+LEAST_HEIGHT = 224  # three captions, and three plots in which a curve has a shape
 _WIDEST = 2**20  # dimensions of rows that are not there; beyond it nobody means it
 _NO_ROWS = CellRows()
 
@@ -63,7 +64,7 @@ class RowsView(pg.GraphicsView):  # type: ignore[misc]
         self.x_axis.setStyle(tickLength=-4, maxTickLevel=1)
         layout.addItem(self.x_axis, 2 * len(KINDS), 1)
         self._pointer = pg.SignalProxy(self.scene().sigMouseMoved, rateLimit=HOVER_RATE, slot=self._on_pointer_moved)
-        self.setMinimumHeight(180)
+        self.setMinimumHeight(LEAST_HEIGHT)
         self.setAccessibleName("Token row, position row and their sum")
         self.set_width(1)
         self._take_colors()

@@ -97,6 +97,7 @@ class Session(QObject):
         self._cell: Cell | None = None
         self._diagnosis: Diagnosis | None = None
         self._notice = ""
+        self._notice_is_quiet = False
         self._edits = 0
         self._inspection = 0
         self._vocabulary_ready = False
@@ -275,10 +276,15 @@ class Session(QObject):
         if diagnosis.fix:
             self.set_values(diagnosis.fix, f"fix {diagnosis.name}")
 
-    def set_notice(self, notice: str) -> None:
-        """Say what did not work; "" takes it back."""
-        if notice != self._notice:
-            self._notice = notice
+    @property
+    def notice_is_quiet(self) -> bool:
+        """Whether the notice is no more than a word that was asked for."""
+        return self._notice_is_quiet
+
+    def set_notice(self, notice: str, *, quiet: bool = False) -> None:
+        """Say what did not work, or quietly what was asked for; "" takes it back."""
+        if (notice, quiet) != (self._notice, self._notice_is_quiet):
+            self._notice, self._notice_is_quiet = notice, quiet
             self.notice_changed.emit(notice)
 
     def cancel(self) -> None:

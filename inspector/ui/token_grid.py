@@ -275,4 +275,5 @@ def _which_samples(result: Result | None) -> str:
         return f"{len(samples):,} of {total:,} samples, shuffled"
     last = min(samples[-1], total - 1)
     which = f"sample {samples[0]:,}" if last == samples[0] else f"samples {samples[0]:,}–{last:,}"
-    return f"{which} of {total:,}"
+    left_over = ", and the tokens left over" if samples[-1] >= total else ""
+    return f"{which} of {total:,}{left_over}"

@@ -204,7 +204,8 @@ class WindowActions(QObject):
 
     def _on_about(self) -> None:
         self._session.set_notice(
-            f"Embedding Inspector {__version__}: the input stage of a GPT-style model, row by row. MIT licence."
+            f"Embedding Inspector {__version__}: the input stage of a GPT-style model, row by row. MIT licence.",
+            quiet=True,
         )
 
 

@@ -239,3 +239,23 @@ def test_a_click_on_the_chosen_finding_goes_back_to_its_cell(open_panel):
     assert session.cell != cell
     QTest.mouseClick(findings.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, where)
     assert session.cell == cell
+
+
+# ---- which one is shown ----------------------------------------------------------------------------------------------
+
+
+def test_a_more_severe_finding_is_shown_unless_one_was_chosen_by_hand(open_panel):
+    panel, session = open_panel(**{"loader.drop_last": True})
+    assert panel.diagnosis.severity is Severity.NOTE
+    session.set_value("token_embedding.num_embeddings", 50_000)
+    assert panel.diagnosis.severity is not Severity.NOTE
+    session.undo_stack.undo()
+    assert panel.diagnosis.severity is Severity.NOTE
+    QTest.mouseClick(
+        panel.findings.viewport(),
+        Qt.MouseButton.LeftButton,
+        pos=panel.findings.visualItemRect(panel.findings.currentItem()).center(),
+    )
+    chosen = panel.diagnosis
+    session.set_value("token_embedding.num_embeddings", 50_000)
+    assert panel.diagnosis.code == chosen.code

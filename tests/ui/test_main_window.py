@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 import torch
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSettings, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QPushButton, QWidget
 
 from inspector import check_model, inspection_file, resources
 from inspector.config import InputConfig
 from inspector.ui import app, shown, theme
+from inspector.ui.curve_plot import ROOM_FOR_NUMBERS
 from inspector.ui.main_window import MainWindow
 from inspector.ui.session import Session
 from inspector.ui.theme import SchemeFollower
@@ -214,6 +215,50 @@ def test_other_layers_than_a_live_models_are_constructed_until_they_are_its_own_
     session.undo_stack.undo()
     qtbot.waitUntil(lambda: session.rows.trace is not None)
     assert window.top_row.facts.text() == "rows of the live model · float32"
+
+
+def test_more_scrolls_before_the_plots_lose_their_shape(qtbot, open_window):
+    window, session = open_window((1440, 700))
+    strip = window.stage_strip.y()
+    QTest.mouseClick(window.layers_panel.more_button, Qt.MouseButton.LeftButton)
+    session.set_values({"segment_embedding.num_embeddings": 2}, "a segment table")
+    qtbot.wait(50)
+    assert window.stage_strip.y() == strip
+    assert window.height() == 700
+    plots = window.rows_panel.view.plots.values()
+    assert min(plot.box.height() for plot in plots) >= ROOM_FOR_NUMBERS
+    area = window.layers_panel.folded
+    assert area.verticalScrollBar().maximum() > 0
+    last = window.layers_panel.field("segment_embedding.max_id")
+    field = window.layers_panel.field("seed")
+    field.setFocus()
+    while not last.hasFocus():
+        key(Qt.Key.Key_Tab)
+    assert area.viewport().rect().contains(last.mapTo(area.viewport(), last.rect().center()))
+
+
+def test_no_two_mnemonics_are_the_same(open_window):
+    window, session = open_window()
+    session.set_value("token_embedding.num_embeddings", 50)  # for the buttons of a finding
+    session.set_notice("a word")
+    assert window.diagnosis_panel.fix_button.isVisible()
+    labels = [w for w in window.findChildren(QLabel) if w.buddy()]
+    named = [*window.menuBar().actions(), *window.findChildren(QAbstractButton), *labels]
+    keys = [QKeySequence.mnemonic(w.text()).toString() for w in named]
+    keys = [k for k in keys if k]
+    assert len(keys) > 12
+    assert sorted(keys) == sorted(set(keys))
+
+
+def test_about_is_a_quiet_word(open_window):
+    window, session = open_window()
+    window.window_actions.about.trigger()
+    bar = window.notice_bar
+    colors = theme.colors(bar.palette())
+    assert bar.isVisible()
+    assert bar.grab().toImage().pixelColor(bar.width() // 2, 2) == colors.panel
+    session.set_notice("it did not work")
+    assert bar.grab().toImage().pixelColor(bar.width() // 2, 2) == colors.warning_wash
 
 
 def test_a_live_models_sizes_are_facts_that_no_hand_changes(qtbot, live_window):

@@ -90,6 +90,19 @@ def test_all_of_the_lesson_is_visible_and_fills_the_space(open_panel):
     assert viewport.bottom() - last.bottom() < 8
 
 
+def test_eight_by_eight_is_seen_whole(open_panel):
+    panel, _ = open_panel((580, 350), **{"loader.batch_size": 8, "loader.max_length": 8, "loader.stride": 8})
+    assert panel.grid.model().rowCount() == panel.grid.model().columnCount() == 8
+    assert panel.grid.whole_visible
+
+
+def test_the_header_says_that_a_row_is_only_the_tokens_left_over(open_panel):
+    panel, session = open_panel(**{"loader.batch_size": 40, "loader.max_length": 8, "loader.stride": 8})
+    total = session.result.plan.samples
+    assert session.result.grid.samples[-1] == total
+    assert panel.samples.text() == f"samples 0–{total - 1} of {total}, and the tokens left over"
+
+
 def test_header_says_which_batch_and_samples(open_panel):
     panel, session = open_panel()
     assert panel.title.text() == f"Batch 1 of {session.result.batches}"
