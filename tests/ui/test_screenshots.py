@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
-from inspector import resources
+from inspector import material
 from inspector.config import InputConfig
 from inspector.ui import theme
 from inspector.ui.main_window import MainWindow
@@ -23,7 +23,7 @@ DONKEYS = (
     "path along the cliff better than any other donkey, carried it."
 )
 FAULT = {"text": DONKEYS, "token_embedding.num_embeddings": 50_000}
-LESSON = {"text": resources.text("sample.txt")}
+LESSON = {"text": material.sample()}
 
 
 @pytest.fixture

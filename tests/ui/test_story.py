@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from torch import nn
 from torch.utils.data import DataLoader
 
-from inspector import resources, tokenizer
+from inspector import material, tokenizer
 from inspector.diagnosis import Cell, Severity, Stage
 from inspector.ui import app, theme
 from inspector.ui.diagnosis_detail import NO_FAULT, SUM_PROVED
 from inspector.ui.grid_model import DIAGNOSIS_ROLE
 
-SAMPLE = resources.text("sample.txt")
+SAMPLE = material.sample()
 KINDS = ("token", "position", "sum")
 TORCH_MS = 60_000  # the first of these tests imports it
 TYPED = 12  # letters of a text that are typed one by one
