@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from inspector import passage
@@ -59,11 +59,17 @@ class PassagePage(QWidget):
         layout.addLayout(foot)
         session.result_changed.connect(self._show_result)
         session.cell_changed.connect(self._show_cell)
+        # Another part of the text is decoded and laid out once the grid and the curves of a jump are painted.
+        self._after_painting = QTimer(self, singleShot=True, interval=0)
+        self._after_painting.timeout.connect(self._show)
         self._show_result(session.result)
 
     @Slot(object)
     def _show_result(self, _: Result | None) -> None:
-        self._show()
+        if self.editor.isVisible():
+            self._after_painting.start()
+        else:
+            self._show()
 
     @Slot(object)
     def _show_cell(self, _: Cell | None) -> None:
